@@ -1,0 +1,1 @@
+"""Answers questions from your own documents by quoting them, or says that there is no answer."""
