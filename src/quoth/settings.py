@@ -39,8 +39,16 @@ class Chosen:
 TABLE: tuple[Setting, ...] = (
     Setting("retriever", "auto", "How passages are found.", ("auto", "lexical", "dense", "hybrid")),
     Setting("k", 50, "Passages taken from the retriever.", minimum=1, maximum=10_000),
-    Setting("profile", "balanced", "How many tokens are read for a question.", ("fast", "balanced", "thorough")),
-    Setting("budget_ms", 0, "Read for this many milliseconds instead (0: the profile's tokens).", minimum=0, maximum=600_000),
+    Setting(
+        "profile", "balanced", "How many tokens are read for a question.", ("fast", "balanced", "thorough")
+    ),
+    Setting(
+        "budget_ms",
+        0,
+        "Read for this many milliseconds instead (0: the profile's tokens).",
+        minimum=0,
+        maximum=600_000,
+    ),
     Setting("read", "joint", "How passages are combined by the reader.", ("joint", "concatenate", "each")),
     Setting("reader", "auto", "A shipped reader (small, large), a folder, or a Hugging Face name."),
     Setting("engine", "auto", "What runs the network.", ("auto", "onnxruntime", "openvino")),
@@ -49,7 +57,9 @@ TABLE: tuple[Setting, ...] = (
     Setting("max_answer_tokens", 30, "The longest answer, in tokens.", minimum=1, maximum=512),
     Setting("null_threshold", "auto", "No answer when the null odds exceed this (auto: the reader's own)."),
     Setting("answer", "auto", "What is quoted.", ("auto", "span", "sentence", "evidence")),
-    Setting("ranker", "none", "Ranks the retrieved passages before they are read (none: the retriever's order)."),
+    Setting(
+        "ranker", "none", "Ranks the retrieved passages before they are read (none: the retriever's order)."
+    ),
     Setting("expand", "none", "Expanders applied to each question, separated by commas."),
     Setting("analyzer", "english", "How text is cut into search terms (english, standard, or a language)."),
     Setting("split", "passage", "What is indexed.", ("passage", "document")),
