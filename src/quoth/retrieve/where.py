@@ -1,0 +1,26 @@
+"""Filters on metadata as a person writes them: ``folder:contracts date>=2024 author:"A. Smith"``."""
+
+import re
+
+from quoth.errors import InputError
+from quoth.types import Comparison, Filter
+
+_TERM = re.compile(r'\s*(?P<key>[^\s:<>="]+)(?P<comparison>>=|<=|:|>|<)(?:"(?P<quoted>[^"]*)"|(?P<plain>[^\s"]+))(?=\s|$)')
+
+
+def parse_where(text: str) -> tuple[Filter, ...]:
+    """Return the conditions of *text*; all of them must hold. Raise ``InputError`` on what cannot be read."""
+    filters: list[Filter] = []
+    position = 0
+    while text[position:].strip():
+        match = _TERM.match(text, position)
+        if match is None:
+            raise InputError(
+                f"--where: {text[position:].strip()[:60]!r} is not a condition.",
+                hint='Write key:value, key>=value or key<value, with "quotes" around spaces.',
+            )
+        comparison: Comparison = match["comparison"]  # type: ignore[assignment]  # the pattern allows no other
+        value = match["quoted"] if match["quoted"] is not None else match["plain"]
+        filters.append(Filter(match["key"], comparison, value))
+        position = match.end()
+    return tuple(filters)
