@@ -1,0 +1,24 @@
+"""All commands in one application."""
+
+import typer
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+def application() -> typer.Typer:
+    """Return the application with every command group."""
+    from quoth.cli import ask, index, library
+
+    app = typer.Typer(
+        name="quoth",
+        help="Answers questions from your own documents by quoting them, or says that there is no answer.",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings=CONTEXT,
+    )
+    for group in (index, ask, library):
+        for command in group.COMMANDS:
+            app.command()(command)
+    return app
