@@ -1,0 +1,220 @@
+"""Sentences, as exact spans."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Protocol
+
+from quoth.text.lines import Block, blocks, marker, strip, units
+from quoth.text.words import word_set
+from quoth.types import Passage, Sentence
+
+LONGEST = 2000
+"""No sentence has more characters than this: a longer one is cut at a word."""
+
+_CAP = 400  # a longer "sentence" may hide several in quotation marks or parentheses
+_CHUNK = 8192
+_AROUND = 32_768
+
+_END = re.compile(
+    r"""(?P<wide>[。！？｡]+[」』”’）)】》]*)
+      | (?P<mark>[.!?…؟۔।॥።]+)(?:["'”’»)\]]|\[\d{1,3}\])*(?=\s|\Z)""",
+    re.VERBOSE,
+)
+_ABBREVIATIONS = word_set(
+    "mr mrs ms dr prof rev gen col lt sgt capt st jr sr hon messrs mt ft vs etc al eg ie cf viz "
+    "approx dept est fig figs inc ltd co corp no nos vol vols pp ed eds ch sec art ca jan feb mar apr "
+    "jun jul aug sep sept oct nov dec u.s u.k u.n e.g i.e a.m p.m ph.d b.c a.d bzw usw z.b d.h nr abs "
+    "art mme mlle sra srta"
+)
+
+
+class _Segmenter(Protocol):
+    def __call__(self, language: str, text: str) -> list[str]: ...
+
+
+def sentences(text: str, *, language: str = "en") -> tuple[tuple[int, int], ...]:
+    """Return the spans of the sentences of *text*, in order, without white space at their ends.
+
+    Together they hold every visible character. List items, headings, table rows and
+    hard-broken lines are sentences of their own; none has over 2,000 characters.
+    *language* is an ISO 639-1 code and chooses the list of abbreviations.
+    """
+    return tuple(span for block in blocks(text) for span in sentences_in(text, block, language=language))
+
+
+def sentences_of(passage: Passage, *, language: str = "en") -> tuple[Sentence, ...]:
+    """Return the sentences of *passage*, with offsets into its document."""
+    text, base = passage.text, passage.start
+    spans = sentences(text, language=language)
+    return tuple(Sentence(passage.document_id, base + a, base + b, text[a:b]) for a, b in spans)
+
+
+def sentence_at(text: str, start: int, end: int, *, language: str = "en") -> tuple[int, int]:
+    """Return the span of the sentence that holds ``text[start:end]``, of several where it crosses them.
+
+    A span of white space gets the sentence behind it (at the end of the text: the last one);
+    a text without sentences gives the span back. Only the paragraphs around the span are looked at.
+    """
+    low, high = _around(text, start, end)
+    spans = [(low + a, low + b) for a, b in sentences(text[low:high], language=language)]
+    if not spans:
+        return start, end
+    touched = [s for s in spans if s[0] < max(end, start + 1) and s[1] > start]
+    if not touched:
+        touched = [next((s for s in spans if s[0] >= start), spans[-1])]
+    return min(start, touched[0][0]) if text[start:end].strip() else touched[0][0], touched[-1][1]
+
+
+def _around(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the bounds of the blank lines around a span, or what is 32,768 characters away."""
+    floor, ceiling = max(0, start - _AROUND), min(len(text), end + _AROUND)
+    before = [text.rfind(mark, floor, start) for mark in ("\n\n", "\r\n\r\n")]
+    after = [i for i in (text.find(mark, end, ceiling) for mark in ("\n\n", "\r\n\r\n")) if i >= 0]
+    low = max(before)
+    return (low if low >= 0 else _safe_cut(text, floor, floor)), min(after, default=ceiling)
+
+
+def sentences_in(text: str, block: Block, *, language: str) -> Iterator[tuple[int, int]]:
+    """Yield the sentences of one block."""
+    for start, end, row in units(text, block):
+        if row and end - start <= _CAP:
+            yield start, end
+            continue
+        skip = marker(text, start, end)
+        first = True
+        for a, b in _unit(text, start + skip, end, language):
+            yield from shorten(text, start if first else a, b)
+            first = False
+
+
+def _unit(text: str, start: int, end: int, language: str) -> Iterator[tuple[int, int]]:
+    """Yield the trimmed sentences of a unit; one without letters or digits joins the one before it."""
+    held: tuple[int, int] | None = None
+    for low, high in _chunks(text, start, end):
+        for a, b in _split(text, low, high, language):
+            a, b = strip(text, a, b)
+            if a == b:
+                continue
+            if held is None:
+                held = (a, b)
+            elif _continues(text, held, a, b):
+                held = (held[0], b)
+            else:
+                yield held
+                held = (a, b)
+    if held is not None:
+        yield held
+
+
+def _continues(text: str, held: tuple[int, int], start: int, end: int) -> bool:
+    return end - start < 80 and held[1] - held[0] < LONGEST and not any(c.isalnum() for c in text[start:end])
+
+
+def _chunks(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield pieces of at most 8,192 characters that end with a sentence, or at least with a word."""
+    while end - start > _CHUNK:
+        stop = start + _CHUNK
+        cut = -1
+        for match in _END.finditer(text, stop - _CHUNK // 4, stop):
+            if match.end() < stop and _ends(text, match):
+                cut = match.end()
+        if cut < 0:
+            cut = _word_cut(text, start, stop)
+        yield start, cut
+        start = cut
+    yield start, end
+
+
+def _split(text: str, start: int, end: int, language: str) -> Iterator[tuple[int, int]]:
+    piece = text[start:end]
+    parts = _segmenter()(language, piece) if len(piece) > 1 else [piece]
+    if sum(map(len, parts)) != len(piece):
+        yield from _by_rule(text, start, end)
+        return
+    position = start
+    for part in parts:
+        stop = position + len(part)
+        if len(part) > _CAP:
+            yield from _by_rule(text, position, stop)
+        else:
+            yield position, stop
+        position = stop
+
+
+@lru_cache(maxsize=1)
+def _segmenter() -> _Segmenter:
+    from sentencex import segment
+
+    return segment  # type: ignore[no-any-return]
+
+
+def _by_rule(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Cut at every full stop that is not an abbreviation's, in quotation marks and parentheses too."""
+    position = start
+    for match in _END.finditer(text, start, end):
+        if match.end() < end and _ends(text, match):
+            yield position, match.end()
+            position = match.end()
+    if position < end:
+        yield position, end
+
+
+def _ends(text: str, match: re.Match[str]) -> bool:
+    if match["wide"]:
+        return True
+    following = match.end()
+    while following < len(text) and following < match.end() + 8 and text[following].isspace():
+        following += 1
+    behind = text[following : following + 1]
+    if behind.islower():
+        return False
+    if match["mark"] != ".":
+        return True
+    word = text[max(0, match.start() - 12) : match.start()].split()[-1:] or [""]
+    last = word[0].lstrip("(\"'“‘[").casefold()
+    return last not in _ABBREVIATIONS and not (len(last) == 1 and last.isalpha())
+
+
+def shorten(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the span in pieces of at most 2,000 characters, cut at words, trimmed."""
+    while end - start > LONGEST:
+        cut = _word_cut(text, start, start + LONGEST)
+        a, b = strip(text, start, cut)
+        if a < b:
+            yield a, b
+        start = strip(text, cut, end)[0]
+    if start < end:
+        yield start, end
+
+
+def _word_cut(text: str, start: int, limit: int) -> int:
+    """Return where to cut ``text[start:limit]``: at its last space, else before a grapheme."""
+    for position in range(limit, start + (limit - start) // 2, -1):
+        if text[position - 1].isspace():
+            return position
+    return _safe_cut(text, start + 1, limit)
+
+
+def _safe_cut(text: str, floor: int, limit: int) -> int:
+    """Move *limit* back (by 64 characters at most) to where no grapheme cluster is cut."""
+    for position in range(limit, max(floor, limit - 64), -1):
+        if position >= len(text) or not _joined(text[position - 1], text[position]):
+            return position
+    return limit
+
+
+def _joined(before: str, after: str) -> bool:
+    code = ord(after)
+    return (
+        unicodedata.category(after)[0] == "M"
+        or before == "\u200d"
+        or after in "\u200c\u200d"
+        or 0x1F3FB <= code <= 0x1F3FF
+        or 0xE0020 <= code <= 0xE007F
+        or (0x1F1E6 <= code <= 0x1F1FF and 0x1F1E6 <= ord(before) <= 0x1F1FF)
+        or 0xDC00 <= code <= 0xDFFF
+        or (before == "\r" and after == "\n")
+        or 0x1160 <= code <= 0x11FF
+    )

@@ -1,0 +1,110 @@
+"""Words, folded for matching; never for quoting."""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+
+def word_set(listed: str) -> frozenset[str]:
+    """Return the words of a string as a set."""
+    return frozenset(listed.split())
+
+
+STOP_WORDS: frozenset[str] = word_set(
+    "a an and are as at be but by for if in into is it no not of on or such that the their then there "
+    "these they this to was will with"
+)
+"""The 33 English stop words of Lucene's default list; the index and the OpenSearch mapping use it too."""
+
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:[.,](?=[0-9])(?<=[0-9].)[0-9]+|'[A-Za-z]+)*")
+_STRIPPED = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u065f\u0670]")
+_APART = (
+    "\u3040-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"  # kana and Han: one by one
+)
+
+
+@lru_cache(maxsize=1)
+def _word() -> re.Pattern[str]:
+    """Compile the word pattern for all scripts: letters and digits with the marks that follow them."""
+    marks = [i for i in range(0x300, 0xFB20) if unicodedata.category(chr(i))[0] == "M"]
+    runs: list[str] = []
+    first = last = marks[0]
+    for code in [*marks[1:], -1]:
+        if code != last + 1:
+            runs.append(chr(first) if first == last else f"{chr(first)}-{chr(last)}")
+            first = code
+        last = code
+    mark = "".join(runs) + "\u200c\u200d"
+    letter = f"(?![{_APART}])[^\\W_][{mark}]*"
+    return re.compile(f"[{_APART}][{mark}]*|(?:{letter})+(?:['’.,](?=\\d)(?<=\\d.)\\d+|['’](?:{letter})+)*")
+
+
+def word_spans(text: str) -> list[tuple[int, int]]:
+    """Return the span of every word of *text*.
+
+    A word is a run of letters and digits of any script with their marks; an apostrophe inside
+    (``don't``) and a point or comma between digits (``3.5``) belong to it. Kana and Han
+    characters are words one by one.
+    """
+    pattern = _ASCII_WORD if text.isascii() else _word()
+    return [match.span() for match in pattern.finditer(text)]
+
+
+def words(text: str) -> list[str]:
+    """Return the folded words of *text*, in order."""
+    if text.isascii():
+        return _ASCII_WORD.findall(text.lower())
+    return [w if w.isascii() else fold(w) for w in (m.group().lower() for m in _word().finditer(text))]
+
+
+def fold(text: str) -> str:
+    """Return *text* in the form in which it is compared: NFKC, case-folded, accents and points removed.
+
+    Curly apostrophes become straight. Lengths change, so that offsets into the result mean nothing.
+    """
+    if text.isascii():
+        return text.lower()
+    plain = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("ʼ", "'")
+    stripped = _STRIPPED.sub("", unicodedata.normalize("NFD", plain))
+    return unicodedata.normalize("NFC", stripped)
+
+
+def estimate_tokens(text: str) -> int:
+    """Return about how many WordPiece tokens (30,522 English, lower-cased) *text* has, without a tokenizer.
+
+    Fitted to SQuAD's paragraphs: 0.70 for each word and 0.10 for each character; each byte that UTF-8
+    needs beyond one a character adds 0.25, since scripts that the vocabulary does not know are
+    spelled out.
+    """
+    characters = len(text)
+    extra = 0 if text.isascii() else len(text.encode("utf-8", "surrogatepass")) - characters
+    return -int(-(0.70 * len(text.split()) + 0.10 * characters + 0.25 * extra) // 1)
+
+
+_FOREIGN = word_set(
+    "der die das und ist nicht ein eine wer wie wann warum welche welcher welches wurde mit von den "
+    "dem des auf le la les des est et une un qui que quoi quand comment pourquoi quel quelle dans "
+    "pour sur avec du au el los las es y en por para con qué quien quién cuándo cuando dónde donde "
+    "cómo como cuál del il lo gli che chi è di dove perché perche quale nel della del sono o os um "
+    "uma não nao quem onde como qual foi em de het een van wat waarom hoe wanneer waar welke niet "
+    "zijn"
+)
+_ENGLISH = STOP_WORDS | word_set(
+    "who what which when where why how whom whose did does do has have had were been from he she his "
+    "her you i we can could would should may many much about did than its during after before between"
+)
+
+
+def looks_english(text: str) -> bool:
+    """Guess whether *text* is English: by script, then by whose function words it has.
+
+    Only the first 2,000 characters count. With nothing to go by, the answer is yes.
+    """
+    sample = text[:2000]
+    letters = [c for c in sample if c.isalpha()]
+    if sum(ord(c) > 0x24F for c in letters) > 0.3 * len(letters):
+        return False
+    found = re.findall(r"[^\W\d_]+", sample.casefold())
+    english = sum(w in _ENGLISH for w in found)
+    foreign = sum(w in _FOREIGN and w not in _ENGLISH for w in found)
+    return english >= foreign if english else foreign == 0
