@@ -56,7 +56,7 @@ TABLE: tuple[Setting, ...] = (
     Setting("n_best", 20, "Answers kept for a question.", minimum=1, maximum=1000),
     Setting("max_answer_tokens", 30, "The longest answer, in tokens.", minimum=1, maximum=512),
     Setting("null_threshold", "auto", "No answer when the null odds exceed this (auto: the reader's own)."),
-    Setting("answer", "auto", "What is quoted.", ("auto", "span", "sentence", "evidence")),
+    Setting("answer", "auto", "What is quoted.", ("auto", "span", "sentence")),
     Setting(
         "ranker", "none", "Ranks the retrieved passages before they are read (none: the retriever's order)."
     ),

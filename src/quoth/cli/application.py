@@ -18,7 +18,7 @@ def application() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings=CONTEXT,
     )
-    for group in (index, ask, library):
-        for command in group.COMMANDS:
-            app.command()(command)
+    for command, name in (*index.COMMANDS, *ask.COMMANDS, *library.COMMANDS):
+        app.command(name)(command)
+    app.add_typer(library.config, name="config")
     return app

@@ -15,7 +15,9 @@ import typer
 
 from quoth.errors import QuothError
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, and nothing else there.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object on stdout, and nothing else there.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No messages and no progress on stderr.")]
 IndexOption = Annotated[
     str | None,
@@ -87,7 +89,10 @@ def table(rows: Sequence[Sequence[object]], header: Sequence[str]) -> None:
     """Print rows as aligned columns; numbers to the right."""
     cells = [[safe(_cell(c)).replace("\n", " ") for c in row] for row in rows]
     widths = [max([len(h), *(len(r[i]) for r in cells)]) for i, h in enumerate(header)]
-    numeric = [bool(rows) and all(isinstance(r[i], int | float) or r[i] is None for r in rows) for i in range(len(header))]
+    numeric = [
+        bool(rows) and all(isinstance(r[i], int | float) or r[i] is None for r in rows)
+        for i in range(len(header))
+    ]
     for line in ([*header], *cells):
         columns = (c.rjust(w) if n else c.ljust(w) for c, w, n in zip(line, widths, numeric, strict=True))
         print("  ".join(columns).rstrip())
@@ -117,4 +122,6 @@ def progress(label: str, *, quiet: bool) -> Iterator[Advance]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=None, what="")
-        yield lambda done, total, what: bar.update(task, completed=done, total=total or None, what=safe(what)[-60:])
+        yield lambda done, total, what: bar.update(
+            task, completed=done, total=total or None, what=safe(what)[-60:]
+        )

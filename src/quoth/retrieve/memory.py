@@ -27,3 +27,6 @@ class MemoryRetriever:
         if id not in self._documents:
             raise InputError(f"There is no document {id!r}.")
         return self._documents[id]
+
+    def __len__(self) -> int:
+        return len(self._passages)

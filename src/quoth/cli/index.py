@@ -1,0 +1,141 @@
+"""``quoth index``: add, update and remove documents."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quoth.cli.output import IndexOption, Json, Quiet, emit, note, progress, say
+from quoth.errors import InputError
+
+if TYPE_CHECKING:
+    from quoth.indexing import UpdateOptions, UpdateReport
+    from quoth.protocols import Store
+
+PARTLY_DONE = 3
+
+
+def index(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.")],
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Remove what is gone from under these paths.")
+    ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Stay, and update on every change (extra `watch`).")
+    ] = False,
+    analyzer: Annotated[
+        str | None, typer.Option(help="english, standard, or a language; for a new index.")
+    ] = None,
+    split: Annotated[str | None, typer.Option(help="passage or document; for a new index.")] = None,
+    vectors: Annotated[
+        str | None, typer.Option(metavar="ENCODER|none", help="Make dense vectors with this.")
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Follow symbolic links that stay inside the folder.")
+    ] = False,
+    ocr: Annotated[bool, typer.Option("--ocr", help="Read scanned PDFs with ocrmypdf or tesseract.")] = False,
+    encoding: Annotated[
+        str | None, typer.Option(help="The encoding of text files, where it is known.")
+    ] = None,
+    password_file: Annotated[Path | None, typer.Option(help="Passwords for PDFs, one a line.")] = None,
+    meta: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Metadata for these documents.")
+    ] = None,
+    where: IndexOption = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Add and update documents; prints what was added, updated, unchanged, removed, skipped and failed.
+
+    Examples:
+
+        quoth index contracts/ handbook.pdf
+
+        quoth index . --prune --meta client=acme
+    """
+    from quoth import assemble, indexing
+    from quoth.documents import LoadOptions
+
+    address = assemble.address_of(where, create=True)
+    options = {"analyzer": analyzer, "split": split, "vectors": vectors}
+    chosen = assemble.settings_for(address, options)
+    loading = LoadOptions(
+        encoding=encoding,
+        passwords=tuple(password_file.read_text(encoding="utf-8").splitlines()) if password_file else (),
+        metadata=_pairs(meta or []),
+        max_bytes=int(chosen["max_file_mb"].value) * 1_000_000,
+        ocr=ocr,
+    )
+    updating = indexing.UpdateOptions(prune=prune, follow=follow, loading=loading)
+    _check_exist(paths)
+    store = assemble.open_store(address, chosen, create=True)
+    try:
+        report = _update(store, paths, address.root, updating, quiet=quiet)
+        _print(report, as_json=as_json, quiet=quiet)
+        _vectors(store, chosen, quiet=quiet)
+        if watch:
+            for again in indexing.watch(store, paths, root=address.root, options=updating):
+                _print(again, as_json=as_json, quiet=quiet)
+    finally:
+        _close(store)
+    if report.failed:
+        raise typer.Exit(PARTLY_DONE)
+
+
+def _vectors(store: "Store", chosen: object, *, quiet: bool) -> None:
+    """Dense vectors come after the text is searchable; nothing happens where no encoder is installed."""
+
+
+def _update(
+    store: "Store", paths: list[Path], root: Path, options: "UpdateOptions", *, quiet: bool
+) -> "UpdateReport":
+    from quoth import indexing
+
+    with progress("Indexing", quiet=quiet) as advance:
+        return indexing.update(
+            store,
+            paths,
+            root=root,
+            options=options,
+            progress=lambda p: advance(p.done, p.total, p.path),
+        )
+
+
+def _print(report: "UpdateReport", *, as_json: bool, quiet: bool) -> None:
+    counts = {
+        name: getattr(report, name)
+        for name in ("added", "updated", "unchanged", "removed", "skipped", "failed")
+    }
+    if as_json:
+        files = [{"path": f.path, "state": f.state, "code": f.code, "reason": f.reason} for f in report.files]
+        emit("index/1", {**counts, "files": files})
+        return
+    for file in report.files:
+        if file.state in ("failed", "skipped"):
+            note(f"{file.state}: {file.path}: {file.reason}", quiet=quiet)
+    say(", ".join(f"{count} {name}" for name, count in counts.items()))
+
+
+def _check_exist(paths: list[Path]) -> None:
+    for path in paths:
+        if not path.exists() and not path.is_symlink():
+            raise InputError(f"{path} does not exist.", code="missing_file")
+
+
+def _pairs(given: list[str]) -> dict[str, str]:
+    pairs = {}
+    for pair in given:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise InputError(f"--meta {pair!r} is not key=value.")
+        pairs[key] = value
+    return pairs
+
+
+def _close(store: "Store") -> None:
+    close = getattr(store, "close", None)
+    if close is not None:
+        close()
+
+
+COMMANDS = ((index, "index"),)
