@@ -132,7 +132,10 @@ class Layout:
     The input is ``before + question + between + passage + after``, with segment id
     ``question_type`` up to the end of ``between`` and ``passage_type`` behind it (``after``
     included). The null position is the first token, or the last where ``null_last`` is set
-    (XLNet, whose [CLS] ends the input, has ``cls_type`` and is padded on the left).
+    (XLNet, whose [CLS] ends the input, has ``cls_type`` and is padded on the left). Where
+    ``passage_first`` is set (XLNet too, as run_squad fed it) the two change places:
+    ``before + passage + between + question + after``, with ``passage_type`` up to the end of
+    ``between`` and ``question_type`` behind it.
     """
 
     before: tuple[int, ...]
@@ -142,6 +145,7 @@ class Layout:
     passage_type: int = 0
     cls_type: int | None = None
     null_last: bool = False
+    passage_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
