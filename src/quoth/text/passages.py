@@ -66,8 +66,8 @@ def _pack(text: str, target: int) -> Iterator[tuple[int, int]]:
     held: list[_Unit] = []
     size = 0
     for unit in _units(text, target):
-        opens = unit.heading and size >= target // 2 and not held[-1].heading
-        if held and (opens or size + unit.tokens > target):
+        opens = unit.heading and size >= target // 2
+        if held and ((opens and not held[-1].heading) or size + unit.tokens > target):
             kept = _headings(held, target)
             if len(kept) < len(held):
                 yield held[0].start, held[len(held) - len(kept) - 1].end

@@ -22,6 +22,10 @@ _END = re.compile(
       | (?P<mark>[.!?…؟۔।॥።]+)(?:["'”’»)\]]|\[\d{1,3}\])*(?=\s|\Z)""",
     re.VERBOSE,
 )
+_REMARK = re.compile(r"\([^()]*[.!?]\)\s+(?=[^\W\d_a-z]|[\"“(])")
+_PLAIN = dict.fromkeys(map(ord, "\r\x0b\x0c\x1c\x1d\x1e\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000"), " ")
+_PLAIN |= dict.fromkeys([*range(0x2000, 0x200B), *range(0xD800, 0xE000)], " ")
+_BEFORE_NUMBERS = word_set("approx ca no nos fig figs vol vols p pp sec ch art abs nr para cl reg tab eq")
 _ABBREVIATIONS = word_set(
     "mr mrs ms dr prof rev gen col lt sgt capt st jr sr hon messrs mt ft vs etc al eg ie cf viz "
     "approx dept est fig figs inc ltd co corp no nos vol vols pp ed eds ch sec art ca jan feb mar apr "
@@ -109,7 +113,15 @@ def _unit(text: str, start: int, end: int, language: str) -> Iterator[tuple[int,
 
 
 def _continues(text: str, held: tuple[int, int], start: int, end: int) -> bool:
-    return end - start < 80 and held[1] - held[0] < LONGEST and not any(c.isalnum() for c in text[start:end])
+    """Say whether ``text[start:end]`` belongs to the sentence before it."""
+    if held[1] - held[0] >= LONGEST:
+        return False
+    if end - start < 80 and not any(c.isalnum() for c in text[start:end]):
+        return True
+    last, first = text[held[1] - 1], text[start]
+    if last in "」』" and first == "と":
+        return True
+    return last == "." and first.isdigit() and _last_word(text, held[1] - 1) in _BEFORE_NUMBERS
 
 
 def _chunks(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -128,19 +140,34 @@ def _chunks(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _split(text: str, start: int, end: int, language: str) -> Iterator[tuple[int, int]]:
-    piece = text[start:end]
-    parts = _segmenter()(language, piece) if len(piece) > 1 else [piece]
-    if sum(map(len, parts)) != len(piece):
-        yield from _by_rule(text, start, end)
-        return
     position = start
-    for part in parts:
-        stop = position + len(part)
-        if len(part) > _CAP:
+    for length in _lengths(text[start:end], language):
+        stop = position + length
+        if length > _CAP:
             yield from _by_rule(text, position, stop)
+        elif remark := _REMARK.match(text, position, stop):
+            yield position, remark.end()
+            yield remark.end(), stop
         else:
             yield position, stop
         position = stop
+    if position < end:
+        yield from _by_rule(text, position, end)
+
+
+def _lengths(piece: str, language: str) -> list[int]:
+    """Return the lengths of the sentences of *piece*; none where the segmenter fails on it.
+
+    Only lengths are taken from the segmenter, so that it can be given spaces for what it
+    panics at: line breaks and white space that are not ASCII (behind an initial), lone surrogates.
+    """
+    try:
+        parts = _segmenter()(language, piece.translate(_PLAIN))
+    except BaseException as problem:
+        if type(problem).__name__ != "PanicException":  # Rust's; it can be told by its name alone
+            raise
+        return []
+    return [len(part) for part in parts] if sum(map(len, parts)) == len(piece) else []
 
 
 @lru_cache(maxsize=1)
@@ -172,9 +199,13 @@ def _ends(text: str, match: re.Match[str]) -> bool:
         return False
     if match["mark"] != ".":
         return True
-    word = text[max(0, match.start() - 12) : match.start()].split()[-1:] or [""]
-    last = word[0].lstrip("(\"'“‘[").casefold()
+    last = _last_word(text, match.start())
     return last not in _ABBREVIATIONS and not (len(last) == 1 and last.isalpha())
+
+
+def _last_word(text: str, end: int) -> str:
+    word = text[max(0, end - 12) : end].split()[-1:] or [""]
+    return word[0].lstrip("(\"'“‘[").casefold()
 
 
 def shorten(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

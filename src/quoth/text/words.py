@@ -1,8 +1,10 @@
 """Words, folded for matching; never for quoting."""
 
 import re
+import string
 import unicodedata
 from functools import lru_cache
+from math import ceil
 
 
 def word_set(listed: str) -> frozenset[str]:
@@ -18,6 +20,8 @@ STOP_WORDS: frozenset[str] = word_set(
 
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:[.,](?=[0-9])(?<=[0-9].)[0-9]+|'[A-Za-z]+)*")
 _STRIPPED = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u065f\u0670]")
+_BEYOND_LATIN = re.compile("[^\x00-\u024f]")
+_NOT_MARKS = (string.ascii_letters + string.digits + string.whitespace).encode() + bytes(range(32))
 _APART = (
     "\u3040-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"  # kana and Han: one by one
 )
@@ -72,13 +76,13 @@ def fold(text: str) -> str:
 def estimate_tokens(text: str) -> int:
     """Return about how many WordPiece tokens (30,522 English, lower-cased) *text* has, without a tokenizer.
 
-    Fitted to SQuAD's paragraphs: 0.70 for each word and 0.10 for each character; each byte that UTF-8
-    needs beyond one a character adds 0.25, since scripts that the vocabulary does not know are
-    spelled out.
+    Each word counts 0.45, each character 0.09, each ASCII punctuation mark 1.7 (marks split words),
+    each character beyond Latin 1 (scripts that the vocabulary spells out). Fitted by least squares of
+    relative error to SQuAD 1.1 dev paragraphs and COVID-QA extracts: off by 5% and 7% on average.
     """
-    characters = len(text)
-    extra = 0 if text.isascii() else len(text.encode("utf-8", "surrogatepass")) - characters
-    return -int(-(0.70 * len(text.split()) + 0.10 * characters + 0.25 * extra) // 1)
+    beyond = 0 if text.isascii() else len(_BEYOND_LATIN.findall(text))
+    marks = len(text.encode("ascii", "ignore").translate(None, _NOT_MARKS))
+    return ceil(0.45 * len(text.split()) + 0.09 * (len(text) - beyond) + 1.7 * marks + beyond)
 
 
 _FOREIGN = word_set(
