@@ -138,7 +138,7 @@ def score_hits(
         table[row, : len(cut)] = cut
     columns: dict[str, Array] = {}
     for k in ks:
-        columns[f"recall@{k}"] = table[:, :k].any(axis=1).astype(np.float64)
+        columns[f"recall@{k}"] = np.asarray(table[:, :k].any(axis=1), dtype=np.float64)
         columns[f"mAP@{k}"] = average_precision(table[:, :k])
         columns[f"MRR@{k}"] = reciprocal_rank(table[:, :k])
         columns[f"P@{k}"] = table[:, :k].astype(np.float64) @ np.full(k, 1.0 / k)
