@@ -1,0 +1,268 @@
+"""The vectors beside an index: kept in step, searched exactly, never half-written."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quoth.errors import IndexUnusableError
+from quoth.retrieve.dense import DenseRetriever, HybridRetriever, RescoringRetriever, Vectors, key_of
+from quoth.retrieve.dense import vectors as room
+from quoth.retrieve.fuse import Example, Fusion, fit_weight, fuse
+from quoth.types import Document, Filter, Passage, Query, Scored
+
+DIMENSION = 32
+
+
+class HashEncoder:
+    """Texts that share words get vectors that point the same way."""
+
+    name = "hash"
+    dimension = DIMENSION
+
+    def __init__(self) -> None:
+        self.encoded: list[str] = []
+
+    def encode_queries(self, texts: Sequence[str]) -> np.ndarray:
+        return np.stack([self._vector(t) for t in texts])
+
+    def encode_passages(self, texts: Sequence[str]) -> np.ndarray:
+        self.encoded += texts
+        return self.encode_queries(texts)
+
+    def _vector(self, text: str) -> np.ndarray:
+        total = np.zeros(DIMENSION, dtype=np.float32)
+        for word in text.lower().replace(".", " ").split() or ["empty"]:
+            seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big")
+            total += np.random.default_rng(seed).standard_normal(DIMENSION).astype(np.float32)
+        return total / np.linalg.norm(total)
+
+
+class WordStore:
+    """A retriever that counts shared words, with what the dense side asks of a store."""
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self.held = {(p.document_id, p.start, p.end): p for p in passages}
+
+    def retrieve(self, query: Query, *, k: int) -> Sequence[Scored[Passage]]:
+        asked = set(query.question.lower().split())
+        scored = [Scored(p, float(len(asked & set(p.text.lower().split())))) for p in self.held.values()]
+        may = self.allowed(query.filters) if query.filters else {p.document_id for p in self.held.values()}
+        hits = [s for s in scored if s.score > 0 and s.item.document_id in may]
+        return sorted(hits, key=lambda s: (-s.score, s.item.document_id, s.item.start))[:k]
+
+    def document(self, id: str) -> Document:
+        return Document(id, next(p.text for p in self.held.values() if p.document_id == id))
+
+    def passage(self, document_id: str, start: int, end: int) -> Passage | None:
+        return self.held.get((document_id, start, end))
+
+    def allowed(self, filters: Sequence[Filter]) -> set[str]:
+        return {f.value for f in filters if f.key == "id"}
+
+
+def passage(document_id: str, text: str) -> Passage:
+    return Passage(document_id, 0, len(text), text)
+
+
+ZOO = [passage("a", "the lion sleeps"), passage("b", "a tiger walks"), passage("c", "the lion and the tiger")]
+
+
+def opened(folder: Path, encoder: str = "hash") -> Vectors:
+    return Vectors(folder, encoder=encoder, dimension=DIMENSION)
+
+
+def test_only_new_passages_are_encoded(tmp_path: Path) -> None:
+    """A second sync encodes what is new, frees what is gone, and leaves the rest alone."""
+    encoder, vectors = HashEncoder(), opened(tmp_path)
+    first = vectors.sync(ZOO, encoder)
+    changed = [ZOO[0], passage("b", "a tiger runs"), passage("d", "an owl")]
+    encoder.encoded.clear()
+    second = vectors.sync(changed, encoder)
+    assert (first.added, first.removed, first.kept) == (3, 0, 0)
+    assert (second.added, second.removed, second.kept) == (2, 2, 1)
+    assert encoder.encoded == ["a tiger runs", "an owl"]
+    assert len(vectors) == 3
+
+
+def test_a_removed_passages_row_is_used_again(tmp_path: Path) -> None:
+    """The file does not grow when as many passages come as go, so nothing removed lingers behind new rows."""
+    vectors = opened(tmp_path)
+    vectors.sync(ZOO, HashEncoder())
+    size = (tmp_path / "vectors.f16").stat().st_size
+    vectors.sync([passage(f"n{i}", f"new text {i}") for i in range(3)], HashEncoder())
+    assert (tmp_path / "vectors.f16").stat().st_size == size
+
+
+def test_search_finds_the_same_text_first(tmp_path: Path) -> None:
+    """A passage's own words are nearest to it, with a cosine of one up to float16."""
+    vectors = opened(tmp_path)
+    vectors.sync(ZOO, HashEncoder())
+    hits = vectors.search(HashEncoder().encode_queries(["a tiger walks"])[0], k=2)
+    assert hits[0][:3] == ("b", 0, 13)
+    assert hits[0][3] == pytest.approx(1.0, abs=2e-3)
+    assert len(hits) == 2
+
+
+def test_search_keeps_to_the_allowed_documents(tmp_path: Path) -> None:
+    """A filter is applied before the cut, so that it never costs hits."""
+    vectors = opened(tmp_path)
+    vectors.sync(ZOO, HashEncoder())
+    hits = vectors.search(HashEncoder().encode_queries(["a tiger walks"])[0], k=2, allowed={"a"})
+    assert [hit[0] for hit in hits] == ["a"]
+
+
+def test_ties_are_in_order_of_document(tmp_path: Path) -> None:
+    """Equal vectors come in order of (document id, start), however they were added."""
+    vectors = opened(tmp_path)
+    vectors.sync([passage(name, "same words") for name in ("z", "m", "a")], HashEncoder())
+    hits = vectors.search(HashEncoder().encode_queries(["same words"])[0], k=2)
+    assert [hit[0] for hit in hits] == ["a", "m"]
+
+
+def test_another_encoder_is_refused(tmp_path: Path) -> None:
+    """Vectors of one encoder are never searched with another's question."""
+    opened(tmp_path).close()
+    with pytest.raises(IndexUnusableError, match="encoder hash, not other"):
+        opened(tmp_path, encoder="other")
+
+
+def test_a_killed_writer_costs_one_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was written but never named in the table is taken for free, and a rerun completes."""
+
+    class Failing(HashEncoder):
+        def encode_passages(self, texts: Sequence[str]) -> np.ndarray:
+            if len(self.encoded) >= 4:
+                raise KeyboardInterrupt
+            return super().encode_passages(texts)
+
+    monkeypatch.setattr(room, "BATCH", 2)
+    many = [passage(f"d{i}", f"text number {i}") for i in range(7)]
+    with pytest.raises(KeyboardInterrupt):
+        opened(tmp_path).sync(many, Failing())
+    with (tmp_path / "vectors.f16").open("ab") as file:
+        file.write(b"half a vector")
+    again = opened(tmp_path)
+    report = again.sync(many, HashEncoder())
+    assert (report.kept, report.added) == (4, 3)
+    hits = again.search(HashEncoder().encode_queries(["text number 6"])[0], k=1)
+    assert hits[0][0] == "d6"
+
+
+def test_a_truncated_file_is_noticed(tmp_path: Path) -> None:
+    """A file shorter than its table is an error that says what to do, not a wrong answer."""
+    vectors = opened(tmp_path)
+    vectors.sync(ZOO, HashEncoder())
+    vectors.close()
+    (tmp_path / "vectors.f16").write_bytes(b"")
+    with pytest.raises(IndexUnusableError, match="shorter"):
+        opened(tmp_path).search(np.zeros(DIMENSION, dtype=np.float32), k=1)
+
+
+def test_another_reader_sees_what_a_writer_finished(tmp_path: Path) -> None:
+    """A reader that was open before an update answers from the new state after it."""
+    writer, reader = opened(tmp_path), opened(tmp_path)
+    writer.sync(ZOO[:1], HashEncoder())
+    question = HashEncoder().encode_queries(["a tiger walks"])[0]
+    assert [h[0] for h in reader.search(question, k=1)] == ["a"]
+    writer.sync(ZOO, HashEncoder())
+    assert [h[0] for h in reader.search(question, k=1)] == ["b"]
+
+
+def test_the_graph_agrees_with_the_scan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the limit the graph answers, and its first hits are those of the exact search."""
+    pytest.importorskip("usearch", reason="the extra `dense` is not installed")
+    many = [passage(f"d{i:04}", f"word{i} word{i + 1} word{i + 2}") for i in range(600)]
+    exact = opened(tmp_path / "exact")
+    exact.sync(many, HashEncoder())
+    monkeypatch.setattr(room, "EXACT_LIMIT", 100)
+    graph = opened(tmp_path / "graph")
+    graph.sync(many, HashEncoder())
+    agreed = 0
+    for i in range(0, 600, 20):
+        question = HashEncoder().encode_queries([f"word{i} word{i + 1}"])[0]
+        one, two = exact.search(question, k=5), graph.search(question, k=5)
+        agreed += len({h[0] for h in one} & {h[0] for h in two})
+        assert two[0][0] == one[0][0]
+    assert agreed >= 0.95 * 150
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.tuples(st.sampled_from("abcd"), st.sampled_from(["one two", "three", "four five"])), max_size=6
+        ),
+        max_size=4,
+    )
+)
+@settings(max_examples=25, deadline=None)
+def test_vectors_follow_any_history(
+    tmp_path_factory: pytest.TempPathFactory, history: list[list[tuple[str, str]]]
+) -> None:
+    """After any series of syncs the rows are exactly those of the last one."""
+    vectors = opened(tmp_path_factory.mktemp("vectors"))
+    last: list[Passage] = []
+    for step in history:
+        last = [passage(document, text) for document, text in dict(step).items()]
+        vectors.sync(last, HashEncoder())
+    assert len(vectors) == len({key_of(p) for p in last})
+    assert all(s is not None for s in vectors.similarities(np.ones(DIMENSION, dtype=np.float32), last))
+
+
+def test_hybrid_brings_what_either_side_found(tmp_path: Path) -> None:
+    """A passage that only the vectors find is in the fused list, and filters hold for both sides."""
+    store, encoder, vectors = WordStore(ZOO), HashEncoder(), opened(tmp_path)
+    vectors.sync(ZOO, encoder)
+    hybrid = HybridRetriever(store, vectors, encoder, fusion=Fusion(weight=1.0, depth=10))
+    hits = hybrid.retrieve(Query("sleeps"), k=3)
+    assert hits[0].item.document_id == "a"
+    assert {h.item.document_id for h in hits} == {"a", "b", "c"}
+    only = hybrid.retrieve(Query("tiger", filters=(Filter("id", ":", "c"),)), k=3)
+    assert "b" in {h.item.document_id for h in store.retrieve(Query("tiger"), k=3)}
+    assert [
+        h.item.document_id
+        for h in DenseRetriever(store, vectors, encoder).retrieve(
+            Query("tiger", filters=(Filter("id", ":", "c"),)), k=3
+        )
+    ] == ["c"]
+    assert only[0].item.document_id == "c"
+
+
+def test_rescoring_embeds_each_hit_once(tmp_path: Path) -> None:
+    """An index that is not ours is never embedded whole: only its hits are, and only once."""
+    encoder = HashEncoder()
+    retriever = RescoringRetriever(WordStore(ZOO), opened(tmp_path), encoder, fusion=Fusion(weight=1.0))
+    for _ in range(2):
+        assert retriever.retrieve(Query("lion sleeps"), k=1)[0].item.document_id == "a"
+    assert sorted(encoder.encoded) == ["the lion and the tiger", "the lion sleeps"]
+
+
+KEYS = st.tuples(st.sampled_from("abc"), st.integers(0, 3), st.just(9))
+LISTS = st.dictionaries(KEYS, st.floats(0, 10), max_size=8)
+
+
+@given(LISTS, LISTS, st.sampled_from(["sum", "ranks"]))
+def test_fusion_orders_every_key_once(lexical: dict, cosines: dict, method: str) -> None:
+    """Every key of either side comes out once, best first, ties by key."""
+    fused = fuse(lexical, cosines, Fusion(method=method, depth=5))
+    assert {key for key, _ in fused} == {*lexical, *cosines}
+    assert fused == sorted(fused, key=lambda item: (-item[1], item[0]))
+
+
+def test_no_weight_is_the_lexical_order() -> None:
+    """A weight of nothing leaves the lexical list as it was."""
+    lexical = {("a", 0, 1): 3.0, ("b", 0, 1): 2.0}
+    assert [k for k, _ in fuse(lexical, {("b", 0, 1): 0.9}, Fusion(weight=0.0))] == list(lexical)
+
+
+def test_the_weight_must_beat_nothing() -> None:
+    """Where vectors do not help, the learned weight is 0; where they do, it is not."""
+    a, b = ("a", 0, 1), ("b", 0, 1)
+    useless = [Example({a: 2.0, b: 1.0}, {a: 0.5, b: 0.5}, frozenset({a}))]
+    useful = [Example({a: 2.0, b: 1.5}, {a: 0.1, b: 0.9}, frozenset({b}))]
+    assert fit_weight(useless, [0.0, 1.0, 10.0], depth=5)[0] == 0.0
+    assert fit_weight(useful, [0.0, 1.0, 10.0], depth=5)[0] == 1.0
