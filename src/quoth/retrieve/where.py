@@ -5,7 +5,9 @@ import re
 from quoth.errors import InputError
 from quoth.types import Comparison, Filter
 
-_TERM = re.compile(r'\s*(?P<key>[^\s:<>="]+)(?P<comparison>>=|<=|:|>|<)(?:"(?P<quoted>[^"]*)"|(?P<plain>[^\s"]+))(?=\s|$)')
+_TERM = re.compile(
+    r'\s*(?P<key>[^\s:<>="]+)(?P<comparison>>=|<=|:|>|<)(?:"(?P<quoted>[^"]*)"|(?P<plain>[^\s"=][^\s"]*))(?=\s|$)'
+)
 
 
 def parse_where(text: str) -> tuple[Filter, ...]:
