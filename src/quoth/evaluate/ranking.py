@@ -47,16 +47,18 @@ class GoldRanking:
 class RankingScores:
     """Figures of each question that the convention takes, shape (n,), in gold order.
 
-    ``columns`` holds AP, RR, P@1 and hit@k for ties in document order; ``expected`` the same over random tie
-    orders. ``missing_questions`` had no scores at all and count 0; ``missing_candidates`` were not retrieved;
-    ``extra_candidates`` are unknown to the gold and count as negatives. ``tied`` counts the questions where
-    a tie joins a positive and a negative, so that the order of ties matters.
+    ``columns`` holds AP, RR, P@1 and hit@k for ties in document order, ``expected`` the same over random tie
+    orders, ``extremes`` the AP (lowest, highest) that some tie order gives. ``missing_questions`` had no scores
+    at all and count 0; ``missing_candidates`` were not retrieved; ``extra_candidates`` are unknown to the gold
+    and count as negatives. ``tied`` counts the questions where a tie joins a positive and a negative, so that
+    the order of ties matters.
     """
 
     convention: Convention
     ids: tuple[str, ...]
     columns: Mapping[str, Array]
     expected: Mapping[str, Array]
+    extremes: Mapping[str, Array]
     missing_questions: tuple[str, ...]
     missing_candidates: int
     extra_candidates: int
@@ -75,10 +77,12 @@ class RankingScores:
 
     @property
     def ties(self) -> dict[str, float | int]:
-        """Return how many questions a tie matters for, and the expected value of each metric."""
+        """Return how many questions a tie matters for, each metric's expected value, and MAP's extremes."""
         out: dict[str, float | int] = {"questions": self.tied}
         for name, column in self.expected.items():
             out[f"expected_{_NAMES.get(name, name)}"] = float(column.mean())
+        for name, column in self.extremes.items():
+            out[f"{name}_MAP"] = float(column.mean())
         return out
 
     @property
@@ -129,21 +133,23 @@ def score_ranking(
         keep = [any(flags) for _, flags, _ in ordered]
         if not any(keep):
             raise InputError("The card's recipe found no gold sentence in any ranking: nothing to average.")
-    rows, expected, tied = [], [], 0
+    rows, expected, extremes, tied = [], [], [], 0
     for (scores, flags, total), kept in zip(ordered, keep, strict=True):
         if kept:
             groups = groups_of(scores, flags)
             rows.append(_ordered_values(flags, total, hits))
             expected.append(_expected_values(groups, total, hits))
+            extremes.append([_extreme(groups, total, best=False), _extreme(groups, total, best=True)])
             tied += any(0 < relevant < size for size, relevant in groups)
     names = ("AP", "RR", "P@1", *(f"hit@{k}" for k in hits))
-    table, means = np.array(rows), np.array(expected)
+    table, means, ends = np.array(rows), np.array(expected), np.array(extremes)
     ids = tuple(q.id for q, kept in zip(taken, keep, strict=True) if kept)
     return RankingScores(
         convention=convention,
         ids=ids,
         columns={name: table[:, i] for i, name in enumerate(names)},
         expected={name: means[:, i] for i, name in enumerate(names)},
+        extremes={"lowest": ends[:, 0], "highest": ends[:, 1]},
         missing_questions=tuple(q.id for q in taken if not run.get(q.id)),
         missing_candidates=sum(len(set(q.candidates) - run[q.id].keys()) for q in taken if run.get(q.id)),
         extra_candidates=sum(len(run[q.id].keys() - set(q.candidates)) for q in taken if q.id in run),
@@ -228,3 +234,11 @@ def _ordered_values(flags: Sequence[bool], total: int, hits: Sequence[int]) -> l
 def _expected_values(groups: Sequence[Group], total: int, hits: Sequence[int]) -> list[float]:
     reached = [expected_hit(groups, k) for k in (1, *hits)]
     return [expected_average_precision(groups, total), expected_reciprocal_rank(groups), *reached]
+
+
+def _extreme(groups: Sequence[Group], total: int, *, best: bool) -> float:
+    flags: list[bool] = []
+    for size, relevant in groups:
+        negatives = [False] * (size - relevant)
+        flags += [True] * relevant + negatives if best else negatives + [True] * relevant
+    return _ordered_values(flags, total, ())[0]
