@@ -129,7 +129,7 @@ def units(text: str, block: Block) -> Iterator[tuple[int, int, bool]]:
 
     The third value says that the unit is a table row. Lines of running text that were wrapped
     are joined. A line break counts as hard where the line is much shorter than the block is
-    wide, where all lines are narrow and the next begins with a capital, or where lines are so
+    wide, where all lines are narrow and begin with capitals, or where lines are so
     long that nobody wrapped them; never before a lower-case letter.
     """
     if not _BREAK.search(text, block.start, block.end):
@@ -138,6 +138,7 @@ def units(text: str, block: Block) -> Iterator[tuple[int, int, bool]]:
     rows = [strip(text, a, b) for a, b in lines(text, block.start, block.end)]
     rows = [row for row in rows if row[0] < row[1]]
     width = max(b - a for a, b in rows)
+    capitals = not any(text[a].islower() for a, _ in rows)
     start, end = rows[0]
     alone = row = False
     for index, (a, b) in enumerate(rows):
@@ -146,7 +147,7 @@ def units(text: str, block: Block) -> Iterator[tuple[int, int, bool]]:
         new_alone = new_row or is_heading(text[a:b] if b - a <= _LONGEST_HEADING else head)
         if index and not _UNDERLINE.fullmatch(head):
             opens = alone or new_alone or bool(_LIST.match(head))
-            if opens or _hard(text, (start, end, rows[index - 1][0]), (a, b), width):
+            if opens or _hard(text, (start, end, rows[index - 1][0]), (a, b), width, capitals):
                 yield start, end, row
                 start = a
         end = b
@@ -154,7 +155,9 @@ def units(text: str, block: Block) -> Iterator[tuple[int, int, bool]]:
     yield start, end, row
 
 
-def _hard(text: str, before: tuple[int, int, int], after: tuple[int, int], width: int) -> bool:
+def _hard(
+    text: str, before: tuple[int, int, int], after: tuple[int, int], width: int, capitals: bool
+) -> bool:
     _, end, start = before
     first = text[after[0]]
     if first.islower():
@@ -162,4 +165,7 @@ def _hard(text: str, before: tuple[int, int, int], after: tuple[int, int], width
     length = end - start
     if length > _LONG_LINE or after[1] - after[0] > _LONG_LINE or length < 0.6 * width:
         return True
-    return width < _NARROW and (first.isupper() or first.isdigit()) and text[end - 1] not in ",-–—&"
+    if width >= _NARROW or not (first.isupper() or first.isdigit()) or text[end - 1] in ",-–—&":
+        return False
+    word = len(text[after[0] : min(after[1], after[0] + _NARROW)].split()[0])
+    return capitals or length + 1 + word <= width

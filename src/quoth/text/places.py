@@ -36,4 +36,5 @@ def _line_breaks(text: str, start: int, end: int) -> int:
     returns = text.count("\r", start, end)
     if returns == 0:
         return feeds
-    return feeds + returns - text.count("\r\n", start, end)
+    inside = text[end - 1 : end + 1] == "\r\n" and end > start  # its line ends behind the LF
+    return feeds + returns - text.count("\r\n", start, end) - inside

@@ -40,6 +40,11 @@ _BEFORE = word_set(
     "in on at by for from to of with about during since until under after before into through within over"
 )
 
+_COPULAS = word_set("is are was were")
+_PHRASE_ENDS = (_BEFORE - {"under", "over"}) | word_set(
+    "that which who whom whose and or as when where used between"
+)
+
 _NOUNS: dict[str, frozenset[str]] = {
     "person": word_set(
         "person people man woman men women president king queen emperor empress prince princess "
@@ -178,14 +183,21 @@ def _quantity(rest: list[str]) -> str:
 
 
 def _asked_noun(rest: list[str]) -> str:
-    for index, word in enumerate(rest[:7]):
-        if word in _KIND_OF and not (index and rest[index - 1] == "of" and "name" not in rest[:index]):
-            return _KIND_OF[word]
-    if (
-        rest[:1]
-        and rest[0] in ("is", "are", "was", "were")
-        and len(rest) <= 4
-        and rest[-1] not in _AUXILIARIES
-    ):
-        return "description"
-    return "entity"
+    """Return the kind of the noun that what or which asks about: the last known one of its noun phrase."""
+    if rest[:1] and rest[0] in _COPULAS:
+        phrase = _phrase(rest[1:])
+        if "name" in phrase or "names" in phrase:
+            behind = rest.index("of") + 1 if "of" in rest else len(rest)
+            phrase += _phrase(rest[behind:])
+        if len(rest) <= 5 and phrase == rest[1:] and not any(w in _KIND_OF for w in phrase):
+            return "description"
+    else:
+        phrase = _phrase(rest)
+    return next((_KIND_OF[w] for w in reversed(phrase) if w in _KIND_OF), "entity")
+
+
+def _phrase(rest: list[str]) -> list[str]:
+    """Return the words before the first verb or preposition that we know, six at most."""
+    phrase = rest[:6]
+    stop = next((i for i, w in enumerate(phrase) if w in _AUXILIARIES or w in _PHRASE_ENDS), len(phrase))
+    return phrase[:stop]

@@ -90,13 +90,16 @@ _FOREIGN = word_set(
     "dem des auf le la les des est et une un qui que quoi quand comment pourquoi quel quelle dans "
     "pour sur avec du au el los las es y en por para con qué quien quién cuándo cuando dónde donde "
     "cómo como cuál del il lo gli che chi è di dove perché perche quale nel della del sono o os um "
-    "uma não nao quem onde como qual foi em de het een van wat waarom hoe wanneer waar welke niet "
+    "uma não nao é quem onde como qual foi em de het een van wat waarom hoe wanneer waar welke niet "
     "zijn"
 )
 _ENGLISH = STOP_WORDS | word_set(
     "who what which when where why how whom whose did does do has have had were been from he she his "
     "her you i we can could would should may many much about did than its during after before between"
 )
+
+
+_SHARED = word_set("a an as in is was will i")  # words of other languages too
 
 
 def looks_english(text: str) -> bool:
@@ -109,6 +112,6 @@ def looks_english(text: str) -> bool:
     if sum(ord(c) > 0x24F for c in letters) > 0.3 * len(letters):
         return False
     found = re.findall(r"[^\W\d_]+", sample.casefold())
-    english = sum(w in _ENGLISH for w in found)
     foreign = sum(w in _FOREIGN and w not in _ENGLISH for w in found)
-    return english >= foreign if english else foreign == 0
+    english = sum(w in _ENGLISH and w not in _SHARED for w in found)
+    return foreign <= english

@@ -225,27 +225,38 @@ def _word_cut(text: str, start: int, limit: int) -> int:
     for position in range(limit, start + (limit - start) // 2, -1):
         if text[position - 1].isspace():
             return position
-    return _safe_cut(text, start + 1, limit)
+    return _safe_cut(text, start, limit)
 
 
 def _safe_cut(text: str, floor: int, limit: int) -> int:
-    """Move *limit* back (by 64 characters at most) to where no grapheme cluster is cut."""
+    """Move *limit* back (by 64 characters at most) to where no grapheme cluster is cut.
+
+    A cluster begins at *floor*, so that the flags behind it can be counted in pairs.
+    """
     for position in range(limit, max(floor, limit - 64), -1):
-        if position >= len(text) or not _joined(text[position - 1], text[position]):
+        if position >= len(text) or not _joined(text, floor, position):
             return position
     return limit
 
 
-def _joined(before: str, after: str) -> bool:
-    code = ord(after)
+def _joined(text: str, floor: int, position: int) -> bool:
+    before, after = text[position - 1], text[position]
+    if _is_flag(after) and _is_flag(before):
+        first = position - 1
+        while first > floor and _is_flag(text[first - 1]):
+            first -= 1
+        return (position - first) % 2 == 1
     return (
-        unicodedata.category(after)[0] == "M"
-        or before == "\u200d"
+        before == "\u200d"
         or after in "\u200c\u200d"
-        or 0x1F3FB <= code <= 0x1F3FF
-        or 0xE0020 <= code <= 0xE007F
-        or (0x1F1E6 <= code <= 0x1F1FF and 0x1F1E6 <= ord(before) <= 0x1F1FF)
-        or 0xDC00 <= code <= 0xDFFF
-        or (before == "\r" and after == "\n")
-        or 0x1160 <= code <= 0x11FF
+        or unicodedata.category(after)[0] == "M"
+        or "\U0001f3fb" <= after <= "\U0001f3ff"  # skin tones
+        or "\U000e0020" <= after <= "\U000e007f"  # tags
+        or "\u1160" <= after <= "\u11ff"  # the rest of a Hangul syllable
+        or "\udc00" <= after <= "\udfff"
+        or (before, after) == ("\r", "\n")
     )
+
+
+def _is_flag(character: str) -> bool:
+    return "\U0001f1e6" <= character <= "\U0001f1ff"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from quoth.text.lines import blocks
-from quoth.text.sentences import sentences_in
+from quoth.text.sentence import sentences_in
 from quoth.text.words import estimate_tokens
 from quoth.types import Document, Passage
 
