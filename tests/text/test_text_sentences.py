@@ -194,7 +194,7 @@ PANICS = ["We met A.\u2028Bob went.", "J.\u2029K. is here", "A.\xa0B. C.\u3000D.
 @pytest.mark.parametrize("text", PANICS)
 def test_what_the_segmenter_panics_at_is_cut_all_the_same(text: str) -> None:
     """White space beyond ASCII behind an initial, and lone surrogates, do not end the process."""
-    assert "".join(spans_of(text)).replace("\u2028", "").replace("\u2029", "")
+    assert _same(text, sentences(text))
 
 
 def test_a_panic_falls_back_on_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,6 +211,9 @@ def test_a_panic_falls_back_on_the_rule(monkeypatch: pytest.MonkeyPatch) -> None
     assert spans_of("Dr. No came. He left.") == ["Dr. No came.", "He left."]
     monkeypatch.setattr(module, "_segmenter", lambda: lambda language, text: ["short"])
     assert spans_of("Dr. No came. He left.") == ["Dr. No came.", "He left."]
+    monkeypatch.setattr(module, "_segmenter", lambda: lambda language, text: [][0])
+    with pytest.raises(IndexError):
+        spans_of("Dr. No came.")
 
 
 @pytest.mark.parametrize(
@@ -240,11 +243,12 @@ def test_hostile_text_takes_time_in_proportion(text: str) -> None:
     """A million line feeds, unclosed brackets or marks without end cost a few seconds at the most."""
     begun = time.perf_counter()
     found = sentences(text)
-    assert time.perf_counter() - begun < 10
-    assert (
-        sum(b - a for a, b in found) >= len(text.strip()) * 0.3
-        or text.count(" ") + text.count("\n") > len(text) // 3
-    )
+    assert time.perf_counter() - begun < 20
+    assert _same(text, found)
+
+
+def _same(text: str, found: tuple[tuple[int, int], ...]) -> bool:
+    return "".join("".join(text[a:b] for a, b in found).split()) == "".join(text.split())
 
 
 def test_no_cut_inside_a_grapheme() -> None:
