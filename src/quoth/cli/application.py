@@ -7,7 +7,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 def application() -> typer.Typer:
     """Return the application with every command group."""
-    from quoth.cli import ask, index, library
+    from quoth.cli import ask, index, library, reproduce
 
     app = typer.Typer(
         name="quoth",
@@ -18,7 +18,7 @@ def application() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings=CONTEXT,
     )
-    for command, name in (*index.COMMANDS, *ask.COMMANDS, *library.COMMANDS):
+    for command, name in (*index.COMMANDS, *ask.COMMANDS, *library.COMMANDS, *reproduce.COMMANDS):
         app.command(name)(command)
     app.add_typer(library.config, name="config")
     return app

@@ -1,0 +1,26 @@
+"""One recipe for each published experiment: inputs, command, published, measured."""
+
+from collections.abc import Mapping
+from importlib import import_module
+
+from quoth.errors import InputError
+from quoth.reproduce.recipe import Chart, Curve, Inputs, Outcome, Recipe, Row, data_folder
+
+__all__ = ["Chart", "Curve", "Inputs", "Outcome", "Recipe", "Row", "data_folder", "recipe", "recipes"]
+
+_MODULES: tuple[str, ...] = ()
+"""Modules of this package that define ``RECIPES``; each is imported when a recipe is asked for."""
+
+
+def recipes() -> Mapping[str, Recipe]:
+    """Return every recipe by name, in the order in which the experiments were published."""
+    found = [r for module in _MODULES for r in import_module(f"quoth.reproduce.{module}").RECIPES]
+    return {r.name: r for r in found}
+
+
+def recipe(name: str) -> Recipe:
+    """Return one recipe. Raise ``InputError`` for an unknown name."""
+    known = recipes()
+    if name not in known:
+        raise InputError(f"There is no recipe {name!r}.", hint=f"There are: {', '.join(known)}.")
+    return known[name]
