@@ -3,6 +3,7 @@
 The two tasks have different records. A selection question's id is its position in the JSON
 file, from 1; a candidate's is ``POSITION-INDEX`` with the index from 0. The TSV files are
 tokenised, hold the same questions in the same order, and lack the JSON's empty candidates.
+What quoth converts to this form also has ``id``, ``document_id`` and ``document``, which are kept.
 """
 
 from collections.abc import Iterator
@@ -39,8 +40,8 @@ def load_selqa(path: PathOrStr, *, split: Split | None = None) -> SelectionDatas
                 string(entry.get("question")),
                 candidates_of(rows, ordered=True),
                 title=article,
-                document=document_of([row.text for row in rows]),
-                document_id=article,
+                document=string(entry.get("document")) or document_of([row.text for row in rows]),
+                document_id=string(entry.get("document_id")) or article,
                 section=section,
                 topic=string(entry.get("topic")),
                 kind=_kind(entry),
@@ -67,7 +68,7 @@ def load_selqa_triggering(path: PathOrStr, *, split: Split | None = None) -> Tri
                 string(entry.get("question")),
                 tuple(_sections(id, entry, ledger)),
                 title=article,
-                document_id=article,
+                document_id=string(entry.get("document_id")) or article,
                 topic=string(entry.get("topic")),
                 kind=_kind(entry),
                 split=chosen,
@@ -118,7 +119,7 @@ def _entries(path: PathOrStr, key: str, ledger: Ledger) -> Iterator[tuple[str, d
         elif not string(entry.get("question")).strip():
             ledger.note(str(position), "empty_question", "the question is empty; left out", repaired=False)
         else:
-            yield str(position), entry
+            yield ledger.unique(string(entry.get("id")) or str(position), fallback=""), entry
 
 
 def _rows(id: str, entry: dict[str, object], ledger: Ledger) -> list[Row]:

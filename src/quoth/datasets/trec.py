@@ -23,15 +23,16 @@ _DOC = re.compile(r"<doc>(.*?)</doc>", re.S | re.I)
 _TOP = re.compile(r"<top>(.*?)(?:</top>|(?=<top>)|\Z)", re.S | re.I)
 _TAG = re.compile(r"<(/?)([a-z]+)[^<>]*>", re.I)
 _LABEL = re.compile(r"^\s*(?:number|topic|description|narrative)\s*:\s*", re.I)
+_STARTS_TOPICS = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?(?:<\w+>\s*)?<top>", re.I)
+_STARTS_DOCUMENTS = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?(?:<\w+>\s*)?<doc>\s*<docno>", re.I)
 _QREL = re.compile(r"\S+\s+\S+\s+\S+\s+-?\d+\s*")
 
 
-def part_of(path: PathOrStr) -> Part:
-    """Say what part of a collection a file is, from its beginning: '' where it is none."""
-    head = head_of(path)
-    if re.search(r"<top>", head, re.I):
+def part_of(head: str) -> Part:
+    """Say what part of a collection a file is, from its first characters: '' where it is none."""
+    if _STARTS_TOPICS.match(head):
         return "topics"
-    if re.search(r"<docno>", head, re.I):
+    if _STARTS_DOCUMENTS.match(head):
         return "documents"
     lines = [line for line in head.splitlines() if line.strip()]
     if lines and _SMART_ID.fullmatch(lines[0]):
@@ -121,7 +122,7 @@ def load_collection(folder: PathOrStr, *, split: Split | None = None) -> Retriev
     Raises ``InputError`` where the folder has no documents, or no topics, of these kinds.
     """
     files = [path for path in sorted(Path(folder).iterdir()) if path.is_file()]
-    parts = {path: part_of(path) for path in files}
+    parts = {path: part_of(head_of(path)) for path in files}
     of = {
         part: [path for path in files if parts[path] == part] for part in ("documents", "topics", "judgments")
     }
