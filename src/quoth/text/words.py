@@ -40,7 +40,7 @@ def _word() -> re.Pattern[str]:
         last = code
     mark = "".join(runs) + "\u200c\u200d"
     letter = f"(?![{_APART}])[^\\W_][{mark}]*"
-    return re.compile(f"[{_APART}][{mark}]*|(?:{letter})+(?:['’.,](?=\\d)(?<=\\d.)\\d+|['’](?:{letter})+)*")
+    return re.compile(f"(?=[^\\W_])[{_APART}][{mark}]*|(?:{letter})+(?:['’.,](?=\\d)(?<=\\d.)\\d+|['’](?:{letter})+)*")
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
