@@ -1,0 +1,225 @@
+"""Anybody's index of whole documents, read as it is: fields are mapped, nothing is written."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from quoth.errors import InputError
+from quoth.retrieve.opensearch.address import Address
+from quoth.retrieve.opensearch.hits import Hits, check_shards, hits_of
+from quoth.retrieve.opensearch.layout import Json
+from quoth.retrieve.opensearch.queries import clauses, foreign_condition, search_body
+from quoth.retrieve.opensearch.wire import ASKING, Wire, check_product
+from quoth.types import Document, Passage, Query
+
+MAX_K = 1_000
+TITLE_WEIGHT = 0.4
+"""The title's clause beside the text's, which does not hold the title here."""
+
+_META = "meta."
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Which fields of an index hold what: ``title`` and ``source`` where there are any, ``metadata`` by our keys."""
+
+    text: str
+    title: str = ""
+    id: str = "_id"
+    source: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> "Fields":
+        """Return the fields that an address's options name."""
+        if not options.get("text"):
+            raise InputError("The field of the text is not named.", hint="Add text=FIELD to the address.")
+        return cls(
+            text=options["text"],
+            title=options.get("title", ""),
+            id=options.get("id", "_id"),
+            source=options.get("source", ""),
+            metadata={k.removeprefix(_META): v for k, v in options.items() if k.startswith(_META)},
+        )
+
+
+class ExistingIndex:
+    """A ``Retriever`` over an index that others made and fill. It is never written to.
+
+    Hits are whole documents (a passage from 0 to the end); what reads them cuts them. Words are
+    matched with the index's own analyzer. Ties are in order of document id among what is
+    returned; which of several equal documents make the last places is the engine's choice
+    where the id is ``_id``. Safe to share between threads.
+    """
+
+    def __init__(self, wire: Wire, fields: Fields) -> None:
+        self._wire = wire
+        self._index = wire.address.index
+        self._fields = fields
+        mapped = _mapped(wire.get(f"/{self._index}/_mapping"))
+        _check_text(mapped, fields.text, self._index)
+        if fields.title:
+            _check_text(mapped, fields.title, self._index)
+        self._keys = {key: _exact(mapped, name, self._index) for key, name in fields.metadata.items()}
+        self._id = fields.id if fields.id == "_id" else _exact(mapped, fields.id, self._index)
+        names = (fields.text, fields.title, fields.source, *fields.metadata.values())
+        self._wanted = sorted({n for n in names if n} | ({fields.id} - {"_id"}))
+
+    @classmethod
+    def connect(cls, address: str, *, fields: Fields | None = None) -> "ExistingIndex":
+        """Return the index at *address*, read through *fields* (None: those that the address maps).
+
+        Raise ``BackendError`` where the server is not to be had, ``InputError`` for a field that is
+        not there or of a kind that cannot serve.
+        """
+        parsed = Address.parse(address)
+        wire = Wire(parsed)
+        check_product(wire)
+        return cls(wire, fields or Fields.of(parsed.fields))
+
+    def retrieve(self, query: Query, *, k: int) -> Hits:
+        """Return at most *k* whole documents that hold a word of the question, best first."""
+        if k < 1:
+            return Hits(())
+        scoring = clauses(query, text=self._fields.text, title=self._fields.title, title_weight=TITLE_WEIGHT)
+        filters: list[Json] = [foreign_condition(f, self._keys) for f in query.filters]
+        filters.append({"exists": {"field": self._fields.text}})
+        body = search_body(scoring, k=min(k, MAX_K), filters=filters, seconds=ASKING.read)
+        order: list[Json] = [{"_score": "desc"}] + ([] if self._id == "_id" else [{self._id: "asc"}])
+        reply = self._search({**body, "sort": order, "_source": self._wanted})
+        return hits_of({**reply, "hits": {"hits": [_flat(h) for h in _hits(reply)]}}, self._passage)
+
+    def document(self, id: str) -> Document:
+        """Return the document with this *id*, whole. Raise ``InputError`` for an unknown id."""
+        term: Json = {"ids": {"values": [id]}} if self._id == "_id" else {"term": {self._id: id}}
+        found = _hits(
+            self._search({"query": {"bool": {"filter": [term]}}, "size": 1, "_source": self._wanted})
+        )
+        if not found:
+            raise InputError(f"There is no document {id!r} in {self._index!r}.", code="unknown_document")
+        row = _flat(found[0])["_source"]
+        text = self._value(row, self._fields.text)
+        return Document(
+            id=id,
+            text=text,
+            title=self._value(row, self._fields.title),
+            source=self._value(row, self._fields.source),
+            sha256=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+            metadata={
+                key: value for key, name in self._fields.metadata.items() if (value := self._value(row, name))
+            },
+        )
+
+    def info(self) -> dict[str, object]:
+        """Return what there is to say about the index."""
+        count = self._wire.get(f"/{self._index}/_count").get("count")
+        return {
+            "address": str(self._wire.address),
+            "documents": count,
+            "read_only": True,
+            "split": "document",
+        }
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._wire.close()
+
+    def _search(self, body: Json) -> Json:
+        partial = self._wire.address.partial
+        params = {"allow_partial_search_results": str(partial).lower(), "search_type": "dfs_query_then_fetch"}
+        reply = self._wire.search(f"/{self._index}/_search", body, params=params)
+        check_shards(reply, self._wire.address.place, partial=partial)
+        return reply
+
+    def _passage(self, row: Json) -> Passage:
+        text = self._value(row, self._fields.text)
+        return Passage(
+            self._value(row, self._fields.id), 0, len(text), text, self._value(row, self._fields.title)
+        )
+
+    def _value(self, row: Json, name: str) -> str:
+        return _text(_at(row, name)) if name else ""
+
+
+def _hits(reply: Json) -> list[Json]:
+    found = reply.get("hits", {}).get("hits", [])
+    return [hit for hit in found if isinstance(hit, dict)]
+
+
+def _flat(hit: Json) -> Json:
+    """Return *hit* with its id among its fields."""
+    return {**hit, "_source": {**(hit.get("_source") or {}), "_id": hit.get("_id", "")}}
+
+
+def _at(row: Any, name: str) -> Any:
+    """Return the value at a dotted name; a key that holds the dots itself comes first."""
+    if not isinstance(row, Mapping):
+        return None
+    if name in row:
+        return row[name]
+    parts = name.split(".")
+    for size in range(len(parts) - 1, 0, -1):
+        head = ".".join(parts[:size])
+        if head in row:
+            return _at(row[head], ".".join(parts[size:]))
+    return None
+
+
+def _text(value: Any) -> str:
+    """Return a field's value as text; several values are paragraphs."""
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return "\n\n".join(_text(v) for v in value)
+    return value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _mapped(reply: Json) -> dict[str, Json]:
+    """Return every field's mapping by its dotted name, over all indexes that the name stands for."""
+    found: dict[str, Json] = {}
+
+    def walk(properties: Mapping[str, Any], prefix: str) -> None:
+        for name, mapping in properties.items():
+            found[prefix + name] = mapping
+            walk(mapping.get("properties", {}), f"{prefix}{name}.")
+            walk(mapping.get("fields", {}), f"{prefix}{name}.")
+
+    for index in reply.values():
+        walk(index.get("mappings", {}).get("properties", {}), "")
+    return found
+
+
+def _check_text(mapped: Mapping[str, Json], name: str, index: str) -> None:
+    kind = _kind(mapped, name, index)
+    if kind not in ("text", "match_only_text"):
+        raise InputError(
+            f"The field {name!r} of {index!r} is of type {kind}; words are searched in fields of type text.",
+            hint=f"Fields of that type: {_names(mapped, 'text')}.",
+        )
+
+
+def _exact(mapped: Mapping[str, Json], name: str, index: str) -> str:
+    """Return the field whose values can be compared: *name*, or its keyword sub-field."""
+    kind = _kind(mapped, name, index)
+    if kind != "text":
+        return name
+    for sub, mapping in mapped.items():
+        if sub.startswith(f"{name}.") and mapping.get("type") == "keyword":
+            return sub
+    raise InputError(
+        f"The field {name!r} of {index!r} is analysed text; it cannot be compared.",
+        hint=f"Fields that can: {_names(mapped, 'keyword')}.",
+    )
+
+
+def _kind(mapped: Mapping[str, Json], name: str, index: str) -> str:
+    if name not in mapped:
+        raise InputError(
+            f"{index!r} has no field {name!r}.", hint=f"It has: {', '.join(sorted(mapped)[:40])}."
+        )
+    return str(mapped[name].get("type", "object"))
+
+
+def _names(mapped: Mapping[str, Json], kind: str) -> str:
+    return ", ".join(sorted(n for n, m in mapped.items() if m.get("type") == kind)[:40]) or "none"
