@@ -11,7 +11,7 @@ from quoth.errors import InputError
 
 if TYPE_CHECKING:
     from quoth.assemble import Library
-    from quoth.types import Answer, Evidence, Trace
+    from quoth.types import Answer, Evidence, Phrase, Term, Trace
 
 Where = Annotated[
     str, typer.Option("--where", help='Conditions: "folder:contracts date>=2024 author:Smith".')
@@ -208,6 +208,9 @@ def search(
     with assemble.open_library(index, **{n: v for n, v in options.items() if v is not None}) as library:
         query, hits = library.find(question, k=k, where=where)
         matched = [library.matched(query, hit.item) for hit in hits]
+    clauses: list[Phrase | Term] = []
+    clauses += query.phrases
+    clauses += query.terms
     if as_json:
         found = [
             {**scored_json(hit), "matched": list(words)} for hit, words in zip(hits, matched, strict=True)
@@ -217,8 +220,8 @@ def search(
         ]
         emit("search/1", {"question": question, "hits": found, "expansion": added})
     else:
-        for added_clause in (*query.phrases, *query.terms):
-            note(f"added: {added_clause.text} x{added_clause.weight:g} ({added_clause.origin})", quiet=quiet)
+        for clause in clauses:
+            note(f"added: {clause.text} x{clause.weight:g} ({clause.origin})", quiet=quiet)
         for hit, words in zip(hits, matched, strict=True):
             say(f"{hit.score:8.3f}  {hit.item.title or hit.item.document_id}  [{', '.join(words)}]")
             say(f"          {_short(hit.item.text, 100)}")

@@ -78,7 +78,7 @@ class Inputs:
         if not path.exists():
             raise InputError(
                 f"The data file {name} is not in {self.data}.",
-                hint=f"Name the folder with --data or {DATA_VARIABLE}; `quoth data describe` says where sets come from.",
+                hint=f"Name the folder with --data or {DATA_VARIABLE}; `quoth data describe` says where it comes from.",
                 code="missing_data",
             )
         return path
