@@ -59,8 +59,8 @@ def test_the_tuned_threshold_is_the_best_of_all(rows: Rows, level: str) -> None:
     gold, run = build(rows)
     tuned = tune_triggering(gold, run, level=level, split="dev")  # type: ignore[arg-type]
     at = {t: score_triggering(gold, run, level=level, threshold=t).f1 for t in range(-1, 6)}  # type: ignore[arg-type]
-    assert tuned.f1 == pytest.approx(max(at.values()))
-    assert at[int(tuned.threshold)] == pytest.approx(tuned.f1)
+    assert tuned.value == pytest.approx(max(at.values()))
+    assert at[int(tuned.threshold)] == pytest.approx(tuned.value)
 
 
 def test_a_wrong_sentence_on_an_answerable_question_is_a_false_positive() -> None:

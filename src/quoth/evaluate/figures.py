@@ -36,6 +36,16 @@ class Figure:
         return f"{self.name} {self.value:.4f}{interval} ({', '.join(parts)})"
 
 
+@dataclass(frozen=True, slots=True)
+class TunedThreshold:
+    """A threshold and what it was found on; ``value`` of ``metric`` there is an oracle's, not a result."""
+
+    threshold: float
+    value: float
+    metric: str
+    tuned_on: str
+
+
 def refuse_test(split: str, allowed: bool, *, doing: str = "fitting") -> str:
     """Refuse to fit anything on a split marked test, unless that was *allowed*; return the label to print.
 

@@ -29,11 +29,16 @@ CONVENTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class GoldPassage:
-    """Where a question's answer stands: a code point range of one document."""
+    """Where a question's answer stands: a code point range of one document.
+
+    ``paragraph`` is the text of the paragraph around it, where known: an index that was built elsewhere may
+    name its documents differently, and a passage that holds the whole paragraph is the gold one there too.
+    """
 
     document_id: str
     start: int
     end: int
+    paragraph: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +91,14 @@ def holds_answer(passage: Passage, answers: Sequence[str]) -> bool:
 
 
 def holds_gold(passage: Passage, gold: Sequence[GoldPassage]) -> bool:
-    """Say whether the passage covers one of the gold ranges in full."""
+    """Say whether the passage covers one of the gold ranges in full, or holds its whole paragraph."""
     return any(
-        passage.document_id == place.document_id and passage.start <= place.start and place.end <= passage.end
+        (
+            passage.document_id == place.document_id
+            and passage.start <= place.start
+            and place.end <= passage.end
+        )
+        or (place.paragraph != "" and place.paragraph in passage.text)
         for place in gold
     )
 

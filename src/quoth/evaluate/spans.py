@@ -40,8 +40,9 @@ class SpanScores:
     """Scores of each question, in gold order, and what they add up to.
 
     ``exact``, ``f1`` and ``f1_set`` have shape (n,) and lie in 0..1; ``f1_set`` is the blog's overlap of word
-    *sets*, which ignores how often a word occurs. ``answered`` marks non-empty predictions. Where a null
-    threshold was given, ``exact`` and ``f1`` have it applied and ``raw_exact`` and ``raw_f1`` do not.
+    *sets*, which ignores how often a word occurs. ``predicted`` marks non-empty predictions. Where a null
+    threshold was given, ``exact``, ``f1`` and ``answered`` have it applied; ``raw_exact``, ``raw_f1`` and
+    ``predicted`` do not.
     ``missing`` are the gold ids without a prediction: zeros here, or left out altogether under
     ``convention`` "skip". ``extra`` counts predictions for ids that the gold does not have.
     """
@@ -53,6 +54,7 @@ class SpanScores:
     raw_exact: Array
     raw_f1: Array
     has_answer: Flags
+    predicted: Flags
     answered: Flags
     missing: tuple[str, ...]
     extra: int
@@ -155,7 +157,7 @@ def score_spans(
     table = _score_each(kept, predictions, rule)
     raw_exact, raw_f1, set_f1 = (np.ascontiguousarray(column) for column in table.T)
     has_answer = np.array([bool(q.answers) for q in kept], dtype=np.bool_)
-    answered = np.array([bool(predictions.get(q.id)) for q in kept], dtype=np.bool_)
+    predicted = answered = np.array([bool(predictions.get(q.id)) for q in kept], dtype=np.bool_)
     exact, f1s = raw_exact, raw_f1
     best: dict[str, float] = {}
     if null_odds is not None:
@@ -178,6 +180,7 @@ def score_spans(
         raw_exact=raw_exact,
         raw_f1=raw_f1,
         has_answer=has_answer,
+        predicted=predicted,
         answered=answered,
         missing=absent,
         extra=len(predictions.keys() - {q.id for q in questions}),

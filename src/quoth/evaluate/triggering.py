@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quoth.errors import InputError
-from quoth.evaluate.figures import refuse_test, tuning_label
+from quoth.evaluate.figures import TunedThreshold, refuse_test, tuning_label
 from quoth.evaluate.ranking import GoldRanking, Run
 
 Array = NDArray[np.float64]
@@ -76,15 +76,6 @@ class TriggerScores:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class TunedThreshold:
-    """A threshold and what it was found on; ``f1`` there is an oracle's, not a result."""
-
-    threshold: float
-    f1: float
-    tuned_on: str
-
-
 def score_triggering(
     gold: Sequence[GoldRanking],
     run: Run,
@@ -137,7 +128,7 @@ def tune_triggering(
     if not ends.any():
         raise InputError("No question has a score, so there is no threshold to tune.")
     best = int(np.where(ends, f1, -1.0).argmax())
-    return TunedThreshold(float(ranked[best]), float(f1[best]), name or split)
+    return TunedThreshold(float(ranked[best]), float(f1[best]), "f1", name or split)
 
 
 def card_f1(preds: Sequence[int], golds: Sequence[int]) -> float:
