@@ -19,6 +19,8 @@ STOP_WORDS: frozenset[str] = word_set(
 """The 33 English stop words of Lucene's default list; the index and the OpenSearch mapping use it too."""
 
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:[.,](?=[0-9])(?<=[0-9].)[0-9]+|'[A-Za-z]+)*")
+_LATIN_WORD = re.compile(r"[^\W_]+(?:['’.,](?=\d)(?<=\d.)\d+|['’][^\W_]+)*")
+_NOT_LATIN = re.compile("[^\x00-\u024f\u2010-\u2027\u2030-\u205e]")
 _STRIPPED = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u065f\u0670]")
 _BEYOND_LATIN = re.compile("[^\x00-\u024f]")
 _NOT_MARKS = (string.ascii_letters + string.digits + string.whitespace).encode() + bytes(range(32))
@@ -40,7 +42,9 @@ def _word() -> re.Pattern[str]:
         last = code
     mark = "".join(runs) + "\u200c\u200d"
     letter = f"(?![{_APART}])[^\\W_][{mark}]*"
-    return re.compile(f"(?=[^\\W_])[{_APART}][{mark}]*|(?:{letter})+(?:['’.,](?=\\d)(?<=\\d.)\\d+|['’](?:{letter})+)*")
+    return re.compile(
+        f"(?=[^\\W_])[{_APART}][{mark}]*|(?:{letter})+(?:['’.,](?=\\d)(?<=\\d.)\\d+|['’](?:{letter})+)*"
+    )
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
@@ -50,15 +54,21 @@ def word_spans(text: str) -> list[tuple[int, int]]:
     (``don't``) and a point or comma between digits (``3.5``) belong to it. Kana and Han
     characters are words one by one.
     """
-    pattern = _ASCII_WORD if text.isascii() else _word()
-    return [match.span() for match in pattern.finditer(text)]
+    return [match.span() for match in _pattern(text).finditer(text)]
 
 
 def words(text: str) -> list[str]:
     """Return the folded words of *text*, in order."""
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
-    return [w if w.isascii() else fold(w) for w in (m.group().lower() for m in _word().finditer(text))]
+    return [w.lower() if w.isascii() else fold(w) for w in _pattern(text).findall(text)]
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """Return the fastest pattern that is right for *text*: most texts are Latin with a few marks."""
+    if text.isascii():
+        return _ASCII_WORD
+    return _word() if _NOT_LATIN.search(text) else _LATIN_WORD
 
 
 def fold(text: str) -> str:
