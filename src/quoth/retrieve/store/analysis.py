@@ -1,7 +1,8 @@
 """How text becomes search terms. An analyzer is a row of a table, built from the engine's own filters.
 
 Stop words stay in the index, so that "to be or not to be" and "The Who" can be found; they are
-left out of the *question*, unless it has nothing else. Text is folded (NFKC, case, accents) before
+left out of the *question*, unless it has nothing else, and so are (in English) the words that only
+ask. Text is folded (NFKC, case, accents) before
 it is cut. Scripts that are written without spaces are indexed character by character and searched
 by pairs of neighbours, under every analyzer.
 """
@@ -19,6 +20,15 @@ from quoth.errors import InputError
 
 LONGEST = 255
 """Longer tokens (in bytes of UTF-8) are not searchable."""
+
+
+ENGLISH_STOP = "lucene"
+"""Names ``text.STOP_WORDS``; other stop lists are the engine's own."""
+
+NEAR = 3
+_ASKING = re.compile(
+    r"\b(?:what|which|who|whom|whose|when|where|why|how|do|does|did)\b(?!['’-])", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +57,7 @@ TABLE: dict[str, Row] = {
     row.name: row
     for row in (
         Row("standard", accents_first=True),
-        Row("english", stemmer="english", stop="lucene", accents_first=True),
+        Row("english", stemmer="english", stop=ENGLISH_STOP, accents_first=True),
         Row("cjk", accents_first=True),
         *(Row(name, stemmer=name, stop="" if name in NO_STOP_LIST else name) for name in LANGUAGES),
     )
@@ -93,10 +103,39 @@ class Analyzer:
         """Return every term of *raw*, stop words included, as the index has them."""
         return _tokens(self.engine, self.prepare(raw))
 
-    def question_terms(self, raw: str) -> list[Token]:
-        """Return the terms of a question without its stop words, or all where nothing would be left."""
+    def content_terms(self, raw: str) -> list[Token]:
+        """Return the terms of *raw* without stop words, or all where nothing would be left."""
         prepared = self.prepare(raw)
         return _tokens(self._question, prepared) or _tokens(self.engine, prepared)
+
+    def question_terms(self, raw: str) -> list[Token]:
+        """Return the terms that a question is about: no stop words, no words that only ask.
+
+        Positions stay those in the question. Where nothing would be left, less is dropped.
+        """
+        if self._row.stop != ENGLISH_STOP:
+            return self.content_terms(raw)
+        return _tokens(self._question, self.prepare(_without_asking(raw))) or self.content_terms(raw)
+
+
+def _without_asking(raw: str) -> str:
+    """Return *raw* with the words that only ask made stop words; "The Who" and "Doctor Who" stay."""
+    shouted = raw.isupper()
+    first = len(raw) - len(raw.lstrip())
+
+    def replaced(match: re.Match[str]) -> str:
+        asks = match.start() == first or match[0].islower() or shouted
+        return "the" if asks else match[0]
+
+    return _ASKING.sub(replaced, raw)
+
+
+def neighbours(tokens: list[Token]) -> Iterator[tuple[Token, Token]]:
+    """Yield the terms of a question that follow each other, with at most two dropped words between them."""
+    for left, right in pairwise(tokens):
+        near = right.position - left.position <= NEAR
+        if near and left.text != right.text and not (_unspaced(left) and _unspaced(right)):
+            yield left, right
 
 
 def groups(tokens: list[Token]) -> Iterator[tuple[Token, ...]]:
@@ -126,7 +165,7 @@ def _build(row: Row, *, stopped: bool) -> Any:
     builder = builder.filter(Filter.remove_long(LONGEST)).filter(Filter.lowercase())
     if row.accents_first:
         builder = builder.filter(Filter.ascii_fold())
-    if stopped and row.stop == "lucene":
+    if stopped and row.stop == ENGLISH_STOP:
         builder = builder.filter(Filter.custom_stopword(sorted(text.STOP_WORDS)))
     elif stopped and row.stop:
         builder = builder.filter(Filter.stopword(row.stop))

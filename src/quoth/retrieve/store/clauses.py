@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from quoth.errors import InputError
-from quoth.retrieve.store.analysis import Analyzer, Token, groups
+from quoth.retrieve.store.analysis import Analyzer, Token, groups, neighbours
 from quoth.types import Query
 
 TITLE_WEIGHT = 0.1
 """The title's own clause beside the text's (which begins with the title): best on SQuAD 2.0 train questions."""
+
+NEIGHBOUR_WEIGHT = 0.2
+"""Two neighbours of the question in the same order and distance in a text: best on those questions, too."""
 
 MOST_CLAUSES = 4_096
 
@@ -41,7 +44,7 @@ class Clause:
 
 
 def clauses(query: Query, analyzer: Analyzer) -> list[Clause]:
-    """Return what *query* searches for: its words in text and title, its phrases, its weighted terms.
+    """Return what *query* searches for: its words in text and title, pairs of neighbours, phrases, weighted terms.
 
     Equal clauses are one, with the sum of their weights. Where words, phrases and terms have
     no search term among them (punctuation, emoji), there is no clause.
@@ -58,13 +61,16 @@ def clauses(query: Query, analyzer: Analyzer) -> list[Clause]:
             total = amount + (before.weight if before else 0.0)
             found[key] = Clause(field, terms, offsets, total, before.origin if before else origin)
 
-    for group in groups(analyzer.question_terms(query.search or query.question)):
+    words = analyzer.question_terms(query.search or query.question)
+    for group in groups(words):
         add(group, 1.0, "question", title=True)
+    for pair in neighbours(words):
+        add(pair, NEIGHBOUR_WEIGHT, "question", title=False)
     for term in query.terms:
-        for group in groups(analyzer.question_terms(term.text)) if _counts(term.weight, term.text) else ():
+        for group in groups(analyzer.content_terms(term.text)) if _counts(term.weight, term.text) else ():
             add(group, term.weight, term.origin, title=True)
     for phrase in query.phrases:
-        tokens = analyzer.question_terms(phrase.text) if _counts(phrase.weight, phrase.text) else []
+        tokens = analyzer.content_terms(phrase.text) if _counts(phrase.weight, phrase.text) else []
         if tokens:
             add(tokens, phrase.weight, phrase.origin, title=False)
     return list(found.values())[:MOST_CLAUSES]
