@@ -37,9 +37,8 @@ def part_of(head: str) -> Part:
     lines = [line for line in head.splitlines() if line.strip()]
     if lines and _SMART_ID.fullmatch(lines[0]):
         return "documents" if any(line.rstrip() in (".T", ".A", ".B") for line in lines) else "topics"
-    if lines and all(_QREL.fullmatch(line) for line in lines[:20]):
-        return "judgments"
-    return ""
+    judged = [_QREL.fullmatch(line) is not None for line in lines[:20]]
+    return "judgments" if judged and judged[0] and 2 * sum(judged) > len(judged) else ""
 
 
 def load_documents(path: PathOrStr, *, split: Split | None = None) -> RetrievalDataset:
