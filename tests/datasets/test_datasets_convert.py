@@ -398,3 +398,10 @@ def test_the_published_profile_of_covidqa() -> None:
     assert words.maximum == 144
     assert 13 < words.mean < 16
     assert 0.30 < words.short < 0.40
+
+
+def test_the_documentation_names_every_home_and_format() -> None:
+    """The page on data sets lists every format and every home of the tables."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
+    assert [home.name for home in HOMES if f"| {home.name} | <{home.homepage}> |" not in page] == []
+    assert [name for name in FORMATS if f"`{name}`" not in page] == []

@@ -11,7 +11,7 @@ from quoth.datasets.records import Context, GoldAnswer, SpanDataset, SpanQuestio
 from quoth.errors import InputError
 
 _NEEDED = ("question", "review", "human_ans_spans", "human_ans_indices", "q_review_id")
-_INDICES = re.compile(r"\(\s*(\d+)\s*,\s*(\d+)\s*\)")
+_INDICES = re.compile(r"\(\s*(\d{1,9})\s*,\s*(\d{1,9})\s*\)")
 _NONE = "ANSWERNOTFOUND"
 
 

@@ -25,7 +25,7 @@ _TAG = re.compile(r"<(/?)([a-z]+)[^<>]*>", re.I)
 _LABEL = re.compile(r"^\s*(?:number|topic|description|narrative)\s*:\s*", re.I)
 _STARTS_TOPICS = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?(?:<\w+>\s*)?<top>", re.I)
 _STARTS_DOCUMENTS = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?(?:<\w+>\s*)?<doc>\s*<docno>", re.I)
-_QREL = re.compile(r"\S+\s+\S+\s+\S+\s+-?\d+\s*")
+_QREL = re.compile(r"\s*\S+\s+\S+\s+\S+\s+-?\d{1,9}\s*")
 
 
 def part_of(head: str) -> Part:
@@ -241,7 +241,7 @@ def _sgml_topics(text: str) -> Iterator[tuple[str, str]]:
 def _parts(block: str) -> list[tuple[str, str]]:
     """Return (tag, text up to the next tag) in order, so that tags that are never closed do too."""
     tags = list(_TAG.finditer(block))
-    ends = [tag.start() for tag in tags[1:]] + [len(block)]
+    ends = [*(tag.start() for tag in tags[1:]), len(block)][: len(tags)]
     return [
         (tag.group(2).lower(), html.unescape(block[tag.end() : end]))
         for tag, end in zip(tags, ends, strict=True)
