@@ -127,6 +127,8 @@ class Catalog:
                 raise InputError("The index is closed.", code="closed")
             if os.getpid() != self._process:  # SQLite's connections must not be used after a fork
                 self._idle, self._process = [], os.getpid()
+            if self._immutable and _has_log(self.path):  # its owner began to write
+                self._idle, self._immutable = [], False
             connection = self._idle.pop() if self._idle else None
         with self.errors():
             connection = connection or self._connect()

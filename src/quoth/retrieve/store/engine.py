@@ -26,6 +26,7 @@ ENGINE_FORMAT = 1
 
 HEAP = 64_000_000
 MOST_HITS = 20_000
+DELETIONS = 5_000
 META_FILE = "meta.json"
 FULL_SIGNS = (
     "No space left",
@@ -84,7 +85,7 @@ class Engine:
 
     def __init__(self, folder: Path, analyzer: Analyzer, *, write: bool) -> None:
         self.folder = folder
-        self._analyzer = analyzer
+        self.analyzer = analyzer
         self._write = write
         self._writer: Any = None
         self._guard = threading.Lock()
@@ -117,7 +118,7 @@ class Engine:
         with errors(self.folder):
             index = tantivy.Index.open(str(self._place()))
             index.config_reader("manual")
-            index.register_tokenizer("words", self._analyzer.engine)
+            index.register_tokenizer("words", self.analyzer.engine)
             return index
 
     def _place(self) -> Path:
@@ -170,15 +171,17 @@ class Engine:
         return stamp
 
     def _write_batch(self, batch: int, remove: Sequence[int], add: Iterable[Entry]) -> int:
-        from tantivy import Document
+        from tantivy import Document, Query
 
         if self._writer is None:
             self._writer = self._index.writer(heap_size=HEAP, num_threads=1)
         writer, schema, empty = self._writer, self._index.schema, True
-        writer.delete_documents_by_term("batch", batch)
-        for number in remove:
-            writer.delete_documents_by_term("document", number)
-        prepare = self._analyzer.prepare
+        # By query: its delete_documents_by_term takes an unsigned value and deletes nothing.
+        writer.delete_documents_by_query(Query.term_query(schema, "batch", batch))
+        for at in range(0, len(remove), DELETIONS):
+            some = list(remove[at : at + DELETIONS])
+            writer.delete_documents_by_query(Query.term_set_query(schema, "document", some))
+        prepare = self.analyzer.prepare
         for entry in add:
             title = prepare(entry.title)
             fields = {

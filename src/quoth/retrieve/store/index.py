@@ -258,12 +258,21 @@ class Index:
         Raise ``InputError`` where an id is given twice or belongs to another source.
         """
         with self._guard:
-            self._writing().put(batch)
+            writer = self._writing()
+            writer.put(batch)
+            self._follow_writer(writer)
 
     def drop(self, paths: Sequence[str]) -> int:
         """Remove these sources and their documents; return how many sources there were."""
         with self._guard:
-            return self._writing().drop(paths)
+            writer = self._writing()
+            removed = writer.drop(paths)
+            self._follow_writer(writer)
+            return removed
+
+    def _follow_writer(self, writer: Writer) -> None:
+        if writer.engine is not self._engine:
+            self._use(writer.engine, meta(self._catalog.writer))
 
     def set_setting(self, name: str, value: str) -> None:
         """Remember *value* under *name*."""

@@ -119,6 +119,7 @@ class Writer:
             self._carry_out(int(pending))
 
     def _carry_out(self, batch: int) -> None:
+        """Bring a pending batch to its end: done, or, where the engine cannot, as if it had never been."""
         stamp: int | None = None
         try:
             if self.engine.refresh(at_least=batch).state < batch:
@@ -126,27 +127,34 @@ class Writer:
         except BaseException:
             if self.engine.refresh(at_least=batch).state < batch:
                 self._undo(batch)
-                raise
-            self._finish(batch, None)
+            else:
+                self._finish(batch, None)
             raise
         self._finish(batch, stamp)
+        self._check_count(batch)
 
     def _write(self, batch: int, *, attempts: int) -> int:
         """Hand a pending batch to the engine; an unexplained failure of its writer is tried once more."""
         writer = self._catalog.writer
         gone = [n for (n,) in writer.execute("SELECT number FROM documents WHERE died = ?", (batch,))]
         try:
-            stamp = self.engine.write(batch, remove=gone, add=batches.entries(writer, "d.born = ?", (batch,)))
+            return self.engine.write(batch, remove=gone, add=batches.entries(writer, "d.born = ?", (batch,)))
         except QuothError as problem:
             if attempts < 2 or problem.code != "engine_damaged":
                 raise
             _log.warning("The search engine's writer failed (%s); trying again.", problem.message)
             return self._write(batch, attempts=attempts - 1)
-        view = self.engine.refresh(at_least=batch)
-        expected = batches.count(writer, batch)
-        if view.count() != expected:
-            raise damaged(self.engine.folder, f"it holds {view.count()} passages instead of {expected}")
-        return stamp
+
+    def _check_count(self, batch: int) -> None:
+        """Compare what the engine holds with the catalog, and make it again where they differ."""
+        held = self.engine.refresh(at_least=batch).count()
+        with self._catalog.errors():
+            expected = batches.count(self._catalog.writer, batch)
+        if held != expected:
+            _log.warning("The search index holds %d passages instead of %d; making it again.", held, expected)
+            self.engine.close()
+            self.engine = self._make_generation(self.engine.analyzer, self._split, None)
+            self._sweep_generations()
 
     def _finish(self, batch: int, stamp: int | None) -> None:
         with self._catalog.writing() as connection:
