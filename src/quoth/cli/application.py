@@ -7,7 +7,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 def application() -> typer.Typer:
     """Return the application with every command group."""
-    from quoth.cli import ask, index, library, reproduce
+    from quoth.cli import ask, data, index, library, reproduce
 
     app = typer.Typer(
         name="quoth",
@@ -21,4 +21,5 @@ def application() -> typer.Typer:
     for command, name in (*index.COMMANDS, *ask.COMMANDS, *library.COMMANDS, *reproduce.COMMANDS):
         app.command(name)(command)
     app.add_typer(library.config, name="config")
+    app.add_typer(data.app, name="data")
     return app

@@ -215,9 +215,7 @@ def search(
         found = [
             {**scored_json(hit), "matched": list(words)} for hit, words in zip(hits, matched, strict=True)
         ]
-        added = [
-            {"text": t.text, "weight": t.weight, "origin": t.origin} for t in (*query.phrases, *query.terms)
-        ]
+        added = [{"text": c.text, "weight": c.weight, "origin": c.origin} for c in clauses]
         emit("search/1", {"question": question, "hits": found, "expansion": added})
     else:
         for clause in clauses:
