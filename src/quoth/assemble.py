@@ -49,7 +49,7 @@ def address_of(given: str | None, *, create: bool = False) -> Address:
     """Return the address that ``--index`` names, or the index found from the current folder upwards."""
     for kind in ("opensearch", "wikipedia", "mediawiki"):
         if given and given.startswith(f"{kind}:"):
-            return Address(kind, given)  # type: ignore[arg-type]  # one of the literals
+            return Address(kind, given)
     if given:
         folder = Path(given)
         holds = (
@@ -282,9 +282,10 @@ def open_expanders(names: str) -> tuple[Expander, ...]:
 def _stale_check(retriever: Retriever, root: Path) -> Callable[[Sequence[str]], tuple[str, ...]]:
     if not hasattr(retriever, "source_of"):
         return lambda document_ids: ()
-    from quoth.indexing import stale
+    from quoth.indexing import KnowsSources, stale
 
-    return lambda document_ids: stale(retriever, document_ids, root=root)
+    knows = cast(KnowsSources, retriever)
+    return lambda document_ids: stale(knows, document_ids, root=root)
 
 
 def writable(retriever: Retriever) -> Store:
