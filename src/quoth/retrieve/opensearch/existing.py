@@ -9,7 +9,7 @@ from quoth.errors import InputError
 from quoth.retrieve.opensearch.address import Address
 from quoth.retrieve.opensearch.hits import Hits, check_shards, hits_of
 from quoth.retrieve.opensearch.layout import Json
-from quoth.retrieve.opensearch.queries import clauses, foreign_condition, search_body
+from quoth.retrieve.opensearch.queries import Plan, clauses, foreign_condition, search_body
 from quoth.retrieve.opensearch.wire import ASKING, Wire, check_product
 from quoth.types import Document, Passage, Query
 
@@ -82,7 +82,7 @@ class ExistingIndex:
         """Return at most *k* whole documents that hold a word of the question, best first."""
         if k < 1:
             return Hits(())
-        scoring = clauses(query, text=self._fields.text, title=self._fields.title, title_weight=TITLE_WEIGHT)
+        scoring = clauses(query, Plan(self._fields.text, self._fields.title, TITLE_WEIGHT))
         filters: list[Json] = [foreign_condition(f, self._keys) for f in query.filters]
         filters.append({"exists": {"field": self._fields.text}})
         body = search_body(scoring, k=min(k, MAX_K), filters=filters, seconds=ASKING.read)

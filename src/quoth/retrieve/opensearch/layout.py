@@ -230,7 +230,7 @@ def entry_from(row: Json) -> Entry:
     return Entry(
         id=unpack(row["document_id"]),
         title=unpack(body["title"]),
-        source=unpack(body["source"]),
+        source=unpack(row["path"]),
         sha256=body["sha256"],
         characters=row["characters"],
         passages=row["passages"],

@@ -2,34 +2,59 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from quoth.errors import InputError
 from quoth.retrieve.opensearch.layout import AFTER, FOLDER, Json, fact, pack, plain_folder
+from quoth.retrieve.opensearch.question import clean, neighbours, only_stop_words, without_asking
+from quoth.text import STOP_WORDS
 from quoth.types import Filter, Query
 
-TITLE_WEIGHT = 0.1
-"""The title's own clause beside the text's (which begins with the title): the embedded index's figure."""
+NEIGHBOUR_WEIGHT = 0.2
+"""Two neighbours of the question in the same order and distance in a text: the embedded index's figure."""
 
 
-def clauses(query: Query, *, text: str, title: str, title_weight: float, analyzer: str = "") -> Json:
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which fields are searched, what a title's match weighs, and how a question is cut.
+
+    ``english`` drops stop words and words that only ask; where a question has no other words,
+    ``bare`` names the analyzer that keeps them (empty: the field's own).
+    """
+
+    text: str
+    title: str
+    title_weight: float
+    english: bool = False
+    bare: str = ""
+
+
+def clauses(query: Query, plan: Plan) -> Json:
     """Return the scoring part: any word may match, in the text or (weighted) in the title; scores add up.
 
-    Phrases and terms that expanders added are clauses of their own, with their weights. *analyzer*
-    cuts the question's words (empty: the field's own for questions). Raise ``InputError`` for a
-    weight that is no number from 0 up.
+    Neighbouring words, and phrases and terms that expanders added, are clauses of their own, with
+    their weights. Raise ``InputError`` for a weight that is no number from 0 up.
     """
-    own: Json = {"analyzer": analyzer} if analyzer else {}
-    fields = [(text, 1.0)] + ([(title, title_weight)] if title and title_weight > 0 else [])
-    should: list[Json] = [
-        _match(field, query.search or query.question, weight, own) for field, weight in fields
-    ]
+    words = clean(query.search or query.question)
+    options: Json = {}
+    if plan.english:
+        words = without_asking(words)
+        options = {"analyzer": plan.bare} if plan.bare and only_stop_words(words) else {}
+    fields = [(plan.text, 1.0)] + ([(plan.title, plan.title_weight)] if plan.title else [])
+    should: list[Json] = [_match(field, words, weight, options) for field, weight in fields]
+    stop = STOP_WORDS if plan.english and not options else frozenset[str]()
+    should += [_phrase(plan.text, pair, NEIGHBOUR_WEIGHT) for pair in neighbours(words, stop=stop)]
     for term in query.terms:
         if _counts(term.weight, term.text):
-            should += [_match(field, term.text, weight * term.weight, {}) for field, weight in fields]
+            should += [_match(field, clean(term.text), weight * term.weight, {}) for field, weight in fields]
     for phrase in query.phrases:
         if _counts(phrase.weight, phrase.text):
-            should.append({"match_phrase": {text: {"query": phrase.text, "boost": phrase.weight}}})
+            should.append(_phrase(plan.text, clean(phrase.text), phrase.weight))
     return {"should": should, "minimum_should_match": 1}
+
+
+def _phrase(field: str, words: str, weight: float) -> Json:
+    return {"match_phrase": {field: {"query": words, "boost": weight}}}
 
 
 def _match(field: str, words: str, weight: float, options: Json) -> Json:

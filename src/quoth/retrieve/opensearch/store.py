@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from quoth import text
 from quoth.errors import InputError
 from quoth.retrieve.opensearch import admin, layout
 from quoth.retrieve.opensearch.address import Address
@@ -15,7 +14,7 @@ from quoth.retrieve.opensearch.bulk import Row, load
 from quoth.retrieve.opensearch.hits import Hits, check_shards, hits_of, rows_of
 from quoth.retrieve.opensearch.layout import Json
 from quoth.retrieve.opensearch.ledger import Ledger, State
-from quoth.retrieve.opensearch.queries import TITLE_WEIGHT, clauses, condition, search_body, visible
+from quoth.retrieve.opensearch.queries import Plan, clauses, condition, search_body, visible
 from quoth.retrieve.opensearch.wire import ASKING, Missing, Wire, check_product
 from quoth.types import Document, Entry, Passage, Query, Source
 
@@ -24,6 +23,9 @@ log = logging.getLogger(__name__)
 PAGE = 1_000
 SCROLL = 500
 MAX_K = 10_000
+TITLE_WEIGHT = 0.1
+"""The title's own clause beside the text's (which begins with the title): the embedded index's figure."""
+
 _ORDER = [{"_score": "desc"}, {"document_id": "asc"}, {"start": "asc"}]
 _FIELDS = ["document_id", "start", "end", "text", "title"]
 
@@ -84,12 +86,8 @@ class OpenSearchStore:
         """
         if k < 1:
             return Hits(())
-        bare = self._analyzer == "english" and text.STOP_WORDS.issuperset(
-            text.words(query.search or query.question)
-        )
-        scoring = clauses(
-            query, text="words", title="title", title_weight=TITLE_WEIGHT, analyzer="words" if bare else ""
-        )
+        plan = Plan("words", "title", TITLE_WEIGHT, english=self._analyzer == "english", bare="words")
+        scoring = clauses(query, plan)
         filters = [condition(f) for f in query.filters]
 
         def search(hidden: Iterable[str]) -> Json:
