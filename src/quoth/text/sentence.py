@@ -15,7 +15,7 @@ LONGEST = 2000
 
 _CAP = 400  # a longer "sentence" may hide several in quotation marks or parentheses
 _CHUNK = 8192
-_AROUND = 32_768
+_AROUND = 8192
 
 _END = re.compile(
     r"""(?P<wide>[。！？｡]+[」』”’）)】》]*)
@@ -72,7 +72,7 @@ def sentence_at(text: str, start: int, end: int, *, language: str = "en") -> tup
 
 
 def _around(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the bounds of the blank lines around a span, or what is 32,768 characters away."""
+    """Return the bounds of the blank lines around a span, or what is 8,192 characters away."""
     floor, ceiling = max(0, start - _AROUND), min(len(text), end + _AROUND)
     before = [text.rfind(mark, floor, start) for mark in ("\n\n", "\r\n\r\n")]
     after = [i for i in (text.find(mark, end, ceiling) for mark in ("\n\n", "\r\n\r\n")) if i >= 0]

@@ -1,0 +1,84 @@
+"""Every implementation, assigned to its protocol. Checked by mypy, never run."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from quoth.models.bundle import BundledReader
+from quoth.models.checkpoint import CheckpointReader
+from quoth.protocols import Encoder, Ranker, Reader, Retriever, SpanModel, Store
+from quoth.rank import (
+    Bm25Ranker,
+    ConstantRanker,
+    IdfCountRanker,
+    SpanSentenceRanker,
+    TfidfRanker,
+    WordCountRanker,
+)
+from quoth.read import SpanReader
+from quoth.retrieve.dense.retriever import DenseRetriever, HybridRetriever, RescoringRetriever
+from quoth.retrieve.mediawiki.retriever import MediaWiki
+from quoth.retrieve.memory import MemoryRetriever
+from quoth.retrieve.opensearch.existing import ExistingIndex
+from quoth.retrieve.opensearch.store import OpenSearchStore
+from quoth.retrieve.store.index import Index
+from quoth.retrieve.store.snapshot import Snapshot
+from quoth.testing import FakeEncoder, FakeRanker, FakeReader, FakeRetriever, FakeSpanModel, FakeStore
+from quoth.testing.stores import MakeStore
+
+
+def rankers(reader: Reader) -> list[Ranker]:
+    return [
+        Bm25Ranker(),
+        ConstantRanker(),
+        IdfCountRanker(),
+        TfidfRanker(),
+        WordCountRanker(),
+        SpanSentenceRanker(reader),
+        FakeRanker({}),
+    ]
+
+
+def readers(model: SpanModel) -> list[Reader]:
+    return [SpanReader(model), FakeReader({})]
+
+
+def retrievers(snapshot: Snapshot) -> list[Retriever]:
+    return [MemoryRetriever([]), FakeRetriever([]), FakeStore(), snapshot]
+
+
+def stores(folder: Path) -> list[Store]:
+    return [Index.open(folder, write=True), FakeStore()]
+
+
+def models() -> list[SpanModel]:
+    return [FakeSpanModel({})]
+
+
+def encoders() -> list[Encoder]:
+    return [FakeEncoder()]
+
+
+def makers() -> tuple[MakeStore, Callable[[Path], AbstractContextManager[Store]]]:
+    return Index.create, Index.open
+
+
+def installed(
+    bundled: BundledReader,
+    checkpoint: CheckpointReader,
+) -> list[SpanModel]:
+    return [bundled, checkpoint]
+
+
+def elsewhere(
+    dense: DenseRetriever,
+    hybrid: HybridRetriever,
+    rescoring: RescoringRetriever,
+    existing: ExistingIndex,
+    wiki: MediaWiki,
+) -> list[Retriever]:
+    return [dense, hybrid, rescoring, existing, wiki]
+
+
+def servers(store: OpenSearchStore) -> list[Store]:
+    return [store]
