@@ -134,8 +134,8 @@ def n_best(all: Stack, *, n: int, max_tokens: int, snap: Snap) -> list[Found]:
         last = position + int(rows.reach[position])
         passage, group = int(all.owner[position]), int(all.group[position])
         start, end = snap(passage, int(all.begin[position]), int(all.finish[last]))
-        taken = (all.group == group) & (all.begin < end) & (all.finish > start)
-        if start >= end or not taken.any():
+        taken = np.flatnonzero((all.begin < end) & (all.finish > start) & (all.group == group))
+        if start >= end or not len(taken):
             rows.blank(position, last)
             continue
         found.append(Found(passage, start, end, score))
@@ -144,48 +144,52 @@ def n_best(all: Stack, *, n: int, max_tokens: int, snap: Snap) -> list[Found]:
 
 
 class _Rows:
-    """For every start position the best end within reach; what is taken is closed off."""
+    """For every start position the best end within reach; what is taken is closed off.
+
+    ``band[i, c]`` is the end logit of position i + c, or -inf where no span may go from i to there.
+    """
 
     def __init__(self, all: Stack, max_tokens: int) -> None:
         size = len(all.start)
         self.width = max(1, min(max_tokens, size))
+        columns = np.arange(self.width)
+        ends = np.full(size + self.width - 1, -np.inf, dtype=np.float32)
+        ends[:size] = all.end
+        ahead = (all.stop - np.arange(size))[:, None]
+        self.band = np.where(
+            columns <= ahead, np.lib.stride_tricks.sliding_window_view(ends, self.width), np.float32(-np.inf)
+        )
+        # For the positions width - 1 to 1 before a closed one: which columns reach it, or beyond.
+        self.corner = columns >= columns[:0:-1, None]
         self.start = all.start.astype(np.float32)
-        self.end = np.full(size + self.width - 1, -np.inf, dtype=np.float32)
-        self.end[:size] = all.end
-        self.stop = all.stop.copy()
-        self.least = np.arange(size)
-        self.best = np.full(size, -np.inf, dtype=np.float32)
-        self.reach = np.zeros(size, dtype=np.int64)
-        self._columns = np.arange(self.width)
-        self._refresh(0, size)
+        self.reach = self.band.argmax(axis=1)
+        self.best = self.start + np.take_along_axis(self.band, self.reach[:, None], axis=1)[:, 0]
 
     def _refresh(self, low: int, high: int) -> None:
         """Work out the rows *low* to *high* (half-open) anew."""
-        if low >= high:
-            return
-        seen = self.end[low : high + self.width - 1]
-        band = np.lib.stride_tricks.sliding_window_view(seen, self.width)
-        here = np.arange(low, high)
-        near, far = (self.least[low:high] - here)[:, None], (self.stop[low:high] - here)[:, None]
-        allowed = np.where((self._columns >= near) & (self._columns <= far), band, -np.inf)
-        reach = allowed.argmax(axis=1)
-        self.reach[low:high] = reach
-        self.best[low:high] = self.start[low:high] + allowed[np.arange(high - low), reach]
+        rows = self.band[low:high]
+        self.reach[low:high] = rows.argmax(axis=1)
+        self.best[low:high] = self.start[low:high] + rows.max(axis=1)
 
     def blank(self, first: int, last: int) -> None:
         """Let no span lie wholly from *first* to *last* (both included): nothing but spaces is there."""
-        self.least[first : last + 1] = np.maximum(self.least[first : last + 1], last + 1)
+        for row in range(first, last + 1):
+            self.band[row, : last + 1 - row] = -np.inf
         self._refresh(first, last + 1)
 
-    def close(self, taken: "NDArray[np.bool_]") -> None:
-        """Let no span touch the positions that are taken, nor reach across them."""
-        where = np.flatnonzero(taken)
+    def close(self, where: "Ints") -> None:
+        """Let no span touch the positions *where* (in order), nor reach across them."""
         self.start[where] = -np.inf
         self.best[where] = -np.inf
-        for first in where[np.diff(where, prepend=-2) > 1].tolist():
+        if where[-1] - where[0] + 1 == len(where):
+            firsts = [int(where[0])]
+        else:
+            firsts = where[np.diff(where, prepend=-2) > 1].tolist()
+        for first in firsts:
             low = max(0, first - self.width + 1)
-            self.stop[low:first] = np.minimum(self.stop[low:first], first - 1)
-            self._refresh(low, first)
+            if low < first:
+                self.band[low:first][self.corner[self.width - 1 - (first - low) :]] = -np.inf
+                self._refresh(low, first)
 
 
 @dataclass(frozen=True, slots=True)
