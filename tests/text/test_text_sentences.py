@@ -60,6 +60,7 @@ CASES = [
     "Name\tAge¦\nAnn Lee\t40",
     "12 Long Street¦\nOld Town¦\nEngland",
     "The quick brown fox that was\nwrapped by an editor at some\nwidth.¦ It ran on and on until\nEaster came.",
+    "It was signed by the\nUnited Nations and by all of the members that were there at the time.",
     "No full stop here¦\n\nnor here",
     "One line.¦\rAnother line.¦\u2029A third.",
     "A page ends here.¦\fA new one begins.",

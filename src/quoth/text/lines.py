@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from quoth.text.words import STOP_WORDS
+
 LINE_BREAKS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 """Every character that ``str.splitlines`` breaks at; CR LF counts as one break."""
 
@@ -111,11 +113,9 @@ def is_heading(line: str) -> bool:
         return True
     if len(line) > _LONGEST_HEADING or line.endswith(_NOT_HEADING_END):
         return False
-    numbered = _LIST.match(line)
-    named = _NAMED.match(line)
-    return (bool(named) and len(line.split()) <= 8) or (
-        bool(numbered) and line[0].isdigit() and "." in line[:8] and "." in line.split()[0][1:-1]
-    )
+    if _NAMED.match(line):
+        return len(line.split()) <= 8
+    return bool(_LIST.match(line)) and line[0].isdigit() and "." in line.split()[0][1:-1]
 
 
 def marker(text: str, start: int, end: int) -> int:
@@ -130,7 +130,8 @@ def units(text: str, block: Block) -> Iterator[tuple[int, int, bool]]:
     The third value says that the unit is a table row. Lines of running text that were wrapped
     are joined. A line break counts as hard where the line is much shorter than the block is
     wide, where all lines are narrow and begin with capitals, or where lines are so
-    long that nobody wrapped them; never before a lower-case letter.
+    long that nobody wrapped them; never before a lower-case letter, nor behind
+    a comma, a dash or a stop word.
     """
     if not _BREAK.search(text, block.start, block.end):
         yield block.start, block.end, bool(_ROW.match(text, block.start, min(block.end, block.start + 400)))
@@ -160,12 +161,17 @@ def _hard(
 ) -> bool:
     _, end, start = before
     first = text[after[0]]
-    if first.islower():
+    if first.islower() or _runs_on(text, end):
         return False
     length = end - start
     if length > _LONG_LINE or after[1] - after[0] > _LONG_LINE or length < 0.6 * width:
         return True
-    if width >= _NARROW or not (first.isupper() or first.isdigit()) or text[end - 1] in ",-–—&":
+    if width >= _NARROW or not (first.isupper() or first.isdigit()):
         return False
     word = len(text[after[0] : min(after[1], after[0] + _NARROW)].split()[0])
     return capitals or length + 1 + word <= width
+
+
+def _runs_on(text: str, end: int) -> bool:
+    """Say whether a line that ends here cannot be the end of anything: a comma, a dash, "the", "of"."""
+    return text[end - 1] in ",-–—&(" or text[max(0, end - 8) : end].split()[-1] in STOP_WORDS
