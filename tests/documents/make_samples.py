@@ -14,24 +14,24 @@ from documents_fixtures import pdf
 DAY = b"2025-03-28T00:00:00Z"
 CONTRACT = (
     "# Rental contract",
-    "between the Skerrow Point Trust, Harbour Road 3, Velmouth (the landlord), and Mr Jonas Abelard and Ms Wilhelmina "
-    "Stroud (the tenant).",
+    "between the Skerrow Point Trust, Harbour Road 3, Velmouth (the landlord), and Mr Jonas Abelard and "
+    "Ms Wilhelmina Stroud (the tenant).",
     "# 1. What is let",
-    "The landlord lets Keeper's Cottage, Lighthouse Lane 1, Velmouth, with three rooms, kitchen, bathroom and garden, 84 "
-    "square metres in all. The oil tank and the boat shed are not let with it.",
+    "The landlord lets Keeper's Cottage, Lighthouse Lane 1, Velmouth, with three rooms, kitchen, "
+    "bathroom and garden, 84 square metres in all. The oil tank and the boat shed are not let with it.",
     "# 2. Term and notice",
-    "The contract begins on 1 May 2025 and has no fixed end. The tenant must give three months' notice, in writing, to the "
-    "end of a calendar month. The landlord must give six months' notice, and only where the cottage is needed for a "
-    "keeper of the light.",
+    "The contract begins on 1 May 2025 and has no fixed end. The tenant must give three months' notice, "
+    "in writing, to the end of a calendar month. The landlord must give six months' notice, and only "
+    "where the cottage is needed for a keeper of the light.",
     "# 3. Rent",
     "The rent is 940 euros a month, and is due on the third working day of the month. Heating and water are paid for "
     "separately, 110 euros a month in advance, and are settled by 31 August of the following year.",
     "# 4. Deposit",
-    "The tenant pays a deposit of 1,880 euros before moving in. The landlord pays it back within eight weeks after the "
-    "keys are handed over, less the cost of damage.",
+    "The tenant pays a deposit of 1,880 euros before moving in. The landlord pays it back within eight "
+    "weeks after the keys are handed over, less the cost of damage.",
     "# 5. Repairs",
-    "The tenant pays for small repairs up to 120 euros each, and not more than 400 euros a year. Storm damage to roof and "
-    "windows is reported on the same day.",
+    "The tenant pays for small repairs up to 120 euros each, and not more than 400 euros a year. Storm "
+    "damage to roof and windows is reported on the same day.",
     "# 6. House rules",
     "- Between 22:00 and 6:00 no light may be shown in the windows on the sea side.",
     "- One dog may be kept; other animals need the landlord's consent.",
@@ -63,18 +63,21 @@ INCIDENT = (
         "Written by Pieter Lindqvist, safety officer, on 10 February 2025.",
         "",
         "What happened",
-        "At 16:42 on Thursday, 6 February 2025, Tobias Wren smelled smoke in the kiln room. He pressed the alarm, shut the "
-        "gas valve and used two powder extinguishers. The fire brigade of Velmouth arrived at 16:55 and had the fire out at "
-        "17:10. Nobody was badly hurt; Maud Okafor was treated for a burn on her left hand.",
+        "At 16:42 on Thursday, 6 February 2025, Tobias Wren smelled smoke in the kiln room. He pressed the "
+        "alarm, shut the gas valve and used two powder extinguishers. The fire brigade of Velmouth arrived "
+        "at 16:55 and had the fire out at 17:10. Nobody was badly hurt; Maud Okafor was treated for a burn "
+        "on her left hand.",
         "",
         "Cause",
-        "The fire was caused by a worn cable behind kiln 2. It had rubbed against the edge of the steel shelf that was put "
-        "up in November 2024. The yearly check of the electrical installation was due in January and had not been done.",
+        "The fire was caused by a worn cable behind kiln 2. It had rubbed against the edge of the steel "
+        "shelf that was put up in November 2024. The yearly check of the electrical installation was due in "
+        "January and had not been done.",
     ),
     (
         "Damage",
-        "Kiln 2, one shelf and 63 glass cylinders were destroyed. The insurance, Saltmarsh Mutual, puts the damage at "
-        "27,300 euros; our own share is 1,500 euros. Production of the Gannet stood still for nine working days.",
+        "Kiln 2, one shelf and 63 glass cylinders were destroyed. The insurance, Saltmarsh Mutual, puts the "
+        "damage at 27,300 euros; our own share is 1,500 euros. Production of the Gannet stood still for nine "
+        "working days.",
         "",
         "Measures",
         "1. All cables in the kiln room run in steel conduit since 21 February 2025.",
@@ -89,22 +92,24 @@ MAINTENANCE = (
         "Tern & Tallow, issue 4, 1 September 2024",
         "",
         "Bearing",
-        "The bearing of the lens has to be greased every 400 hours of operation, with lithium grease of grade 2. More than 60 "
-        "grams at a time press the seal out. The hour counter is on the left of the control box.",
+        "The bearing of the lens has to be greased every 400 hours of operation, with lithium grease of "
+        "grade 2. More than 60 grams at a time press the seal out. The hour counter is on the left of the "
+        "control box.",
         "",
         "Mercury bath",
-        "The bath holds 310 kilograms of mercury. Its level is read every Monday and must stand between the two brass pins. "
-        "Work at the bath is done by two people, with the gallery door open and with gas masks of type Hg-P3.",
+        "The bath holds 310 kilograms of mercury. Its level is read every Monday and must stand between the "
+        "two brass pins. Work at the bath is done by two people, with the gallery door open and with gas "
+        "masks of type Hg-P3.",
     ),
     (
         "Lamp",
-        "The lamp is a metal halide lamp of 250 watts. It is changed after 6,000 hours, or when the flash is shorter than 0.3 "
-        "seconds. The spare lamp moves into place by itself within five seconds when the first one fails, and the harbour "
-        "master in Velmouth is sent a message.",
+        "The lamp is a metal halide lamp of 250 watts. It is changed after 6,000 hours, or when the flash is "
+        "shorter than 0.3 seconds. The spare lamp moves into place by itself within five seconds when the "
+        "first one fails, and the harbour master in Velmouth is sent a message.",
         "",
         "Cleaning",
-        "The prisms are cleaned in April and October, with distilled water and a linen cloth. Spirit must not be used: it "
-        "softens the putty of 1871.",
+        "The prisms are cleaned in April and October, with distilled water and a linen cloth. Spirit must "
+        "not be used: it softens the putty of 1871.",
     ),
 )
 
