@@ -104,7 +104,7 @@ def test_first_answer_any_answer_and_gold_passage_are_three_numbers() -> None:
         Retrieved(
             "q",
             answers=("red", "blue"),
-            gold=(GoldPassage("d", 210, 213),),
+            gold=GoldPassage("d", 210, 213),
             passages=(passage(0, "a blue sky"), passage(1, "nothing"), passage(2, "red and dead")),
         )
     ]
@@ -120,7 +120,7 @@ def test_first_answer_any_answer_and_gold_passage_are_three_numbers() -> None:
 
 def test_a_question_that_retrieved_nothing_is_a_zero_and_is_counted() -> None:
     """Nothing retrieved must cost, not vanish."""
-    gold = (GoldPassage("d", 0, 1),)
+    gold = GoldPassage("d", 0, 1)
     results = [Retrieved("a", ("text",), gold, (passage(0),)), Retrieved("b", ("text",), gold, ())]
     scores = score_retrieval(results, ks=(3,))["answer"]
     assert scores.metrics["recall@3/answer"] == 0.5
@@ -130,14 +130,14 @@ def test_a_question_that_retrieved_nothing_is_a_zero_and_is_counted() -> None:
 def test_overlapping_passages_that_hold_one_gold_place_count_once_by_passage() -> None:
     """The same gold place retrieved twice must not make nDCG exceed 1."""
     twice = (passage(0), Passage("d", 50, 150, "text"))
-    scores = score_retrieval([Retrieved("q", ("text",), (GoldPassage("d", 60, 70),), twice)], ks=(2,))
+    scores = score_retrieval([Retrieved("q", ("text",), GoldPassage("d", 60, 70), twice)], ks=(2,))
     assert scores["passage"].metrics["nDCG@2/passage"] == 1.0
     assert scores["passage"].metrics["P@2/passage"] == 0.5
 
 
 def test_unanswerable_questions_are_left_to_the_passage_rule() -> None:
     """Answer rules take answerable questions; with neither answers nor places there is nothing to score."""
-    results = [Retrieved("a", ("text",), (), (passage(0),)), Retrieved("b", (), (), (passage(0),))]
+    results = [Retrieved("a", ("text",), None, (passage(0),)), Retrieved("b", (), None, (passage(0),))]
     assert score_retrieval(results, ks=(1,))["answer"].ids == ("a",)
     with pytest.raises(InputError, match="None of the 1 questions"):
         score_retrieval(results[1:], ks=(1,))
@@ -154,3 +154,11 @@ def test_query_times_give_median_and_tail() -> None:
     assert times.p95_ms == pytest.approx(5.95)
     with pytest.raises(InputError):
         query_times([])
+
+
+def test_a_gold_paragraph_counts_in_an_index_with_other_document_ids() -> None:
+    """Where ids differ, a passage that holds the whole gold paragraph must still be the gold one."""
+    gold = GoldPassage("elsewhere", 900, 910, paragraph="the gold paragraph")
+    inside = Passage("d", 0, 30, "before\nthe gold paragraph", "")
+    scores = score_retrieval([Retrieved("q", ("gold",), gold, (passage(5), inside))], ks=(1, 2))["passage"]
+    assert [scores.metrics[f"recall@{k}/passage"] for k in (1, 2)] == [0.0, 1.0]

@@ -12,7 +12,8 @@ class Figure:
     """A measured value with all that must be said beside it.
 
     ``n`` is the number of questions (or sections, words) behind it; ``low`` and ``high`` bound the ``level``
-    confidence interval, None where none was computed. ``split`` and ``tuned_on`` name data sets.
+    confidence interval, None where none was computed. ``split`` and ``tuned_on`` name data sets. ``digits``
+    are shown behind the point: 2 for figures in per cent, 4 for those in 0..1.
     """
 
     name: str
@@ -24,16 +25,18 @@ class Figure:
     convention: str = ""
     split: str = ""
     tuned_on: str = ""
+    digits: int = 4
 
     def __str__(self) -> str:
         """Return e.g. ``MAP 0.8412 [0.8210, 0.8601] (95%, n=785, clean, split dev)``."""
-        interval = "" if self.low is None or self.high is None else f" [{self.low:.4f}, {self.high:.4f}]"
+        d = self.digits
+        interval = "" if self.low is None or self.high is None else f" [{self.low:.{d}f}, {self.high:.{d}f}]"
         parts = [f"{self.level:.0%}"] if interval else []
         parts.append(f"n={self.n:,}")
         parts += [part for part in (self.convention, f"split {self.split}" if self.split else "") if part]
         if self.tuned_on:
             parts.append(self.tuned_on if self.tuned_on == TUNED_HERE else f"tuned on {self.tuned_on}")
-        return f"{self.name} {self.value:.4f}{interval} ({', '.join(parts)})"
+        return f"{self.name} {self.value:.{d}f}{interval} ({', '.join(parts)})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ KS = (1, 3, 5, 10, 20)
 CONVENTIONS = {
     "answer": "first gold answer, lower-cased substring of title + text (the blog's rule)",
     "any-answer": "any gold answer, lower-cased substring of title + text",
-    "passage": "the passage that holds the annotated answer (an unanswerable question: its paragraph)",
+    "passage": "the passage that holds the annotated answer where it was annotated",
     "recall@k": "share of questions with at least one such passage in the first k; retrieving nothing is 0",
     "mAP@k": "AP over the k retrieved: (1/m) sum of P(i) rel(i), m = relevant among the retrieved; none is 0",
 }
@@ -47,7 +47,7 @@ class Retrieved:
 
     id: str
     answers: tuple[str, ...]
-    gold: tuple[GoldPassage, ...]
+    gold: GoldPassage | None
     passages: tuple[Passage, ...]
     milliseconds: float | None = None
 
@@ -90,16 +90,11 @@ def holds_answer(passage: Passage, answers: Sequence[str]) -> bool:
     return any(answer.lower() in text for answer in answers if answer)
 
 
-def holds_gold(passage: Passage, gold: Sequence[GoldPassage]) -> bool:
-    """Say whether the passage covers one of the gold ranges in full, or holds its whole paragraph."""
-    return any(
-        (
-            passage.document_id == place.document_id
-            and passage.start <= place.start
-            and place.end <= passage.end
-        )
-        or (place.paragraph != "" and place.paragraph in passage.text)
-        for place in gold
+def holds_gold(passage: Passage, gold: GoldPassage) -> bool:
+    """Say whether the passage covers the gold range in full, or holds the whole paragraph around it."""
+    covers = passage.start <= gold.start and gold.end <= passage.end
+    return (passage.document_id == gold.document_id and covers) or (
+        gold.paragraph != "" and gold.paragraph in passage.text
     )
 
 
@@ -113,24 +108,42 @@ def score_retrieval(results: Sequence[Retrieved], *, ks: Sequence[int] = KS) -> 
         raise InputError(f"The cut-offs {tuple(ks)} must all be 1 or more.", hint="Try 1, 3, 5, 10, 20.")
     if len({r.id for r in results}) != len(results):
         raise InputError("A question id occurs twice in these results; ids must be unique.")
-    answerable = [r for r in results if any(r.answers)]
-    placed = [r for r in results if r.gold]
+    return score_flags([(r.id, hit_flags(r, max(ks))) for r in results], ks=ks)
+
+
+def score_flags(
+    rows: Sequence[tuple[str, Mapping[str, Sequence[bool]]]], *, ks: Sequence[int] = KS
+) -> dict[str, RetrievalScores]:
+    """Score (question id, flags by rule) rows, as ``hit_flags`` gives them; a rule takes the rows that have it.
+
+    Raises ``InputError`` where no row has any.
+    """
     out: dict[str, RetrievalScores] = {}
-    if answerable:
-        first = [[holds_answer(p, r.answers[:1]) for p in r.passages[: max(ks)]] for r in answerable]
-        every = [[holds_answer(p, r.answers) for p in r.passages[: max(ks)]] for r in answerable]
-        out["answer"] = score_hits([r.id for r in answerable], first, ks=ks, rule="answer")
-        out["any-answer"] = score_hits([r.id for r in answerable], every, ks=ks, rule="any-answer")
-    if placed:
-        hits = [_first_cover(r, max(ks)) for r in placed]
-        relevant = np.array([len(set(r.gold)) for r in placed], dtype=np.float64)
-        out["passage"] = score_hits([r.id for r in placed], hits, ks=ks, rule="passage", relevant=relevant)
+    for rule in ("answer", "any-answer", "passage"):
+        taken = [(id, flags[rule]) for id, flags in rows if rule in flags]
+        if taken:
+            relevant = np.ones(len(taken)) if rule == "passage" else None
+            ids, hits = [id for id, _ in taken], [flags for _, flags in taken]
+            out[rule] = score_hits(ids, hits, ks=ks, rule=rule, relevant=relevant)
     if not out:
         raise InputError(
-            f"None of the {len(results)} questions has an answer or a gold passage to look for.",
+            f"None of the {len(rows)} questions has an answer or a gold passage to look for.",
             hint="Retrieval is measured on answerable questions.",
         )
     return out
+
+
+def hit_flags(result: Retrieved, k: int) -> dict[str, list[bool]]:
+    """Return, for each rule that applies to this question, which of its first *k* passages count."""
+    passages = result.passages[:k]
+    flags: dict[str, list[bool]] = {}
+    if any(result.answers):
+        flags["answer"] = [holds_answer(p, result.answers[:1]) for p in passages]
+        flags["any-answer"] = [holds_answer(p, result.answers) for p in passages]
+    if result.gold is not None:
+        held = [holds_gold(p, result.gold) for p in passages]
+        flags["passage"] = [hit and not any(held[:i]) for i, hit in enumerate(held)]
+    return flags
 
 
 def score_hits(
@@ -198,14 +211,3 @@ def query_times(milliseconds: Sequence[float]) -> QueryTimes:
         p95_ms=float(np.percentile(values, 95)),
         mean_ms=float(values.mean()),
     )
-
-
-def _first_cover(result: Retrieved, k: int) -> list[bool]:
-    """Flag the passages that cover a gold place which no better passage covers (overlaps count once)."""
-    left = set(result.gold)
-    flags = []
-    for passage in result.passages[:k]:
-        covered = {place for place in left if holds_gold(passage, (place,))}
-        left -= covered
-        flags.append(bool(covered))
-    return flags

@@ -100,7 +100,7 @@ def read_qrels(path: PathOrStr) -> dict[str, dict[str, int]]:
 
 def write_json(path: PathOrStr, data: object, *, indent: int | None = 1) -> None:
     """Write JSON, keys in the order given; a number that is not finite becomes null."""
-    _write(path, json.dumps(_finite(data), ensure_ascii=False, indent=indent, allow_nan=False) + "\n")
+    write_text(path, json.dumps(_finite(data), ensure_ascii=False, indent=indent, allow_nan=False) + "\n")
 
 
 def write_run(path: PathOrStr, run: Mapping[str, Mapping[str, float]], *, tag: str = "quoth") -> None:
@@ -116,7 +116,21 @@ def write_run(path: PathOrStr, run: Mapping[str, Mapping[str, float]], *, tag: s
                     f"A TREC run cannot hold the ids {qid!r}, {candidate!r}: no spaces, not empty."
                 )
             lines.append(f"{qid} Q0 {candidate} {rank} {float(score)!r} {tag}\n")
-    _write(path, "".join(lines))
+    write_text(path, "".join(lines))
+
+
+def write_text(path: PathOrStr, text: str) -> None:
+    """Write a text file whole or not at all. Raises ``InputError`` where that fails."""
+    target = Path(path)
+    scratch = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        scratch.write_text(text, encoding="utf-8", newline="")
+        scratch.replace(target)
+    except OSError as error:
+        scratch.unlink(missing_ok=True)
+        raise InputError(
+            f"{target} cannot be written: {error.strerror}.", hint="Check the folder."
+        ) from error
 
 
 def write_questions(path: PathOrStr, scores: RunScores) -> None:
@@ -127,7 +141,7 @@ def write_questions(path: PathOrStr, scores: RunScores) -> None:
     for i, id in enumerate(scores.ids):
         group = scores.groups[i] if scores.groups else ""
         writer.writerow([id, group, *(repr(float(column[i])) for column in scores.columns.values())])
-    _write(path, text.getvalue())
+    write_text(path, text.getvalue())
 
 
 def read_questions(path: PathOrStr, *, name: str = "") -> RunScores:
@@ -162,19 +176,6 @@ def _read(path: PathOrStr) -> str:
         raise InputError(f"{path} is not UTF-8 (byte {error.start}).", hint="Convert it to UTF-8.") from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.", hint="Check the name.") from error
-
-
-def _write(path: PathOrStr, text: str) -> None:
-    target = Path(path)
-    scratch = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        scratch.write_text(text, encoding="utf-8", newline="")
-        scratch.replace(target)
-    except OSError as error:
-        scratch.unlink(missing_ok=True)
-        raise InputError(
-            f"{target} cannot be written: {error.strerror}.", hint="Check the folder."
-        ) from error
 
 
 def _rows(path: PathOrStr, width: int, shape: str) -> Iterable[tuple[int, Sequence[str]]]:

@@ -1,0 +1,204 @@
+"""One HTML page that holds a whole evaluation: no script, no request, light and dark, fit for print."""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from html import escape
+
+from quoth.evaluate.evaluation import Evaluation, Table
+from quoth.evaluate.figures import Figure
+from quoth.evaluate.manifest import Manifest
+from quoth.evaluate.plots import DARK_CSS, LIGHT_CSS, SHAPE_CSS, Plot, svg
+from quoth.evaluate.tables import shown
+
+_NAMES = {
+    "reader": "Reader",
+    "retriever": "Retriever",
+    "sentences": "Sentence selection",
+    "triggering": "Answer triggering",
+    "system": "Full system",
+    "spans": "Predictions",
+    "compare": "Comparison",
+}
+
+
+def page(evaluation: Evaluation, manifest: Manifest) -> str:
+    """Return the report as one self-contained HTML document."""
+    kind = _NAMES.get(evaluation.kind, evaluation.kind)
+    data = manifest.data
+    facts = [data.name, f"split {data.split}", f"{data.questions:,} questions", manifest.made[:10]]
+    body = [
+        f'<header><p class="kind">{escape(kind)}</p><h1>{escape(evaluation.title)}</h1>'
+        f'<p class="facts">{" · ".join(escape(fact) for fact in facts if fact)}</p></header>',
+        _notes((*evaluation.notes, data.note)),
+        _cards(evaluation.figures),
+        _plots(evaluation.plots, {table.name: table for table in evaluation.tables}),
+        _tables(evaluation.tables, {plot.name for plot in evaluation.plots}),
+        _conventions(evaluation),
+        _manifest(manifest),
+        "<footer>Made by quoth. Every figure carries its n, its interval and its convention; "
+        "the files beside this page hold every number unrounded.</footer>",
+    ]
+    title = f"{escape(evaluation.title)} – {escape(kind)}"
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        f"<title>{title}</title><style>{PAGE_CSS}</style></head>\n"
+        f"<body><main>{''.join(body)}</main></body></html>\n"
+    )
+
+
+def _notes(notes: Sequence[str]) -> str:
+    kept = [f"<p>{escape(note)}</p>" for note in notes if note]
+    return f'<aside class="notes">{"".join(kept)}</aside>' if kept else ""
+
+
+def _cards(figures: Sequence[Figure]) -> str:
+    if not figures:
+        return ""
+    return f'<section class="cards">{"".join(_card(figure) for figure in figures)}</section>'
+
+
+def _card(figure: Figure) -> str:
+    d = figure.digits
+    said = [f"n = {figure.n:,}"]
+    said += [part for part in (figure.convention, f"split {figure.split}" if figure.split else "") if part]
+    if figure.tuned_on:
+        said.append(figure.tuned_on if figure.tuned_on.startswith("tuned") else f"tuned on {figure.tuned_on}")
+    interval = range_bar = ""
+    if figure.low is not None and figure.high is not None:
+        interval = f'<p class="interval">{figure.low:.{d}f} – {figure.high:.{d}f} <span>({figure.level:.0%})</span></p>'
+        range_bar = _range(figure)
+    return (
+        f'<article class="card"><h2>{escape(figure.name)}</h2><p class="value">{figure.value:.{d}f}</p>'
+        f'{range_bar}{interval}<p class="said">{escape("; ".join(said))}</p></article>'
+    )
+
+
+def _range(figure: Figure) -> str:
+    """Draw the value and its interval on the whole scale (0..1, or 0..100 for figures in per cent)."""
+    if figure.low is None or figure.high is None:
+        return ""
+    full = 100.0 if figure.digits == 2 else 1.0
+    a, v, b = (200 * min(max(x / full, 0.0), 1.0) for x in (figure.low, figure.value, figure.high))
+    return (
+        f'<svg class="range" viewBox="0 0 200 10" role="presentation"><rect class="track" y="4" width="200" '
+        f'height="2" rx="1"/><rect class="span" x="{a:.1f}" y="2" width="{max(b - a, 1):.1f}" height="6" rx="3"/>'
+        f'<circle class="at" cx="{v:.1f}" cy="5" r="3.5"/></svg>'
+    )
+
+
+def _plots(plots: Sequence[Plot], tables: Mapping[str, Table]) -> str:
+    """Lay the plots out; a table of the same name folds out below its plot."""
+    if not plots:
+        return ""
+    out = []
+    for plot in plots:
+        note = f"<p>{escape(plot.note)}</p>" if plot.note else ""
+        numbers = (
+            f"<details><summary>Numbers</summary>{_grid(tables[plot.name])}</details>"
+            if plot.name in tables
+            else ""
+        )
+        out.append(
+            f"<figure><figcaption><h3>{escape(plot.title)}</h3>{note}</figcaption>"
+            f"{svg(plot, standalone=False)}{numbers}</figure>"
+        )
+    return f'<section class="plots">{"".join(out)}</section>'
+
+
+def _tables(tables: Sequence[Table], drawn: Collection[str]) -> str:
+    return "".join(
+        f'<section class="table"><h3>{escape(table.title)}</h3>{_grid(table)}</section>'
+        for table in tables
+        if table.name not in drawn
+    )
+
+
+def _grid(table: Table) -> str:
+    text = [all(isinstance(row[i], str) for row in table.rows) for i in range(len(table.header))]
+    head = "".join(
+        f'<th scope="col"{"" if words else " class=num"}>{escape(name)}</th>'
+        for name, words in zip(table.header, text, strict=True)
+    )
+    rows = []
+    for row in table.rows:
+        cells = "".join(
+            f"<td{'' if words else ' class=num'}>{escape(shown(cell, table.digits))}</td>"
+            for cell, words in zip(row, text, strict=True)
+        )
+        rows.append(f"<tr>{cells}</tr>")
+    note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
+    whole = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
+    return f'<div class="scroll"><table>{whole}</table></div>{note}'
+
+
+def _conventions(evaluation: Evaluation) -> str:
+    rows = "".join(
+        f"<dt>{escape(name)}</dt><dd>{escape(meaning)}</dd>"
+        for name, meaning in evaluation.conventions.items()
+    )
+    return f'<section class="conventions"><h3>Conventions</h3><dl>{rows}</dl></section>' if rows else ""
+
+
+def _manifest(manifest: Manifest) -> str:
+    text = json.dumps(manifest.as_dict(), ensure_ascii=False, indent=2)
+    command = f"<pre><code>{escape(' '.join(manifest.command))}</code></pre>" if manifest.command else ""
+    return (
+        f'<section class="again"><h3>To make these figures again</h3>{command}'
+        f"<details><summary>Manifest</summary><pre>{escape(text)}</pre></details></section>"
+    )
+
+
+PAGE_CSS = (
+    ":root{--paper:#fbfaf8;--card:#fff;--ink:#1d2530;--soft:#5f6b78;--line:#e3e1dc;--accent:#2f6db5;--warm:#fdf4e3;"
+    "--warm-line:#e8cf9a}"
+    "*{box-sizing:border-box}html{-webkit-text-size-adjust:100%}"
+    "body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.55 system-ui,-apple-system,'Segoe UI',Roboto,"
+    "'Helvetica Neue',Arial,sans-serif;font-variant-numeric:tabular-nums}"
+    "main{max-width:1120px;margin:0 auto;padding:56px 28px 72px}"
+    "h1,.value{font-family:'Iowan Old Style','Palatino Linotype',Palatino,'Source Serif 4',Georgia,serif}"
+    "h1{font-size:40px;line-height:1.15;font-weight:600;margin:0;letter-spacing:-.01em;text-wrap:balance}"
+    "h2,h3{margin:0;font-weight:600}h3{font-size:17px;line-height:1.35}"
+    ".kind{margin:0 0 8px;color:var(--accent);font-size:13px;font-weight:600;"
+    "letter-spacing:.08em;text-transform:uppercase}"
+    ".facts{margin:12px 0 0;color:var(--soft)}header{margin-bottom:32px}"
+    ".notes{background:var(--warm);border:1px solid var(--warm-line);border-radius:10px;"
+    "padding:12px 18px;margin:0 0 28px}"
+    ".notes p{margin:4px 0}"
+    ".cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(164px,1fr));gap:16px;margin:0 0 28px}"
+    ".card,figure,.table,.conventions,.again{background:var(--card);border:1px solid var(--line);border-radius:12px}"
+    ".card{padding:16px 18px 14px;display:flex;flex-direction:column}"
+    ".card h2{font-size:14px;color:var(--soft);overflow-wrap:anywhere}"
+    ".value{font-size:34px;line-height:1.1;margin:6px 0 10px;font-variant-numeric:lining-nums tabular-nums}"
+    ".range{display:block;width:100%;height:10px;margin-bottom:8px;overflow:visible}.track{fill:var(--line)}"
+    ".span{fill:var(--accent);opacity:.3}.at{fill:var(--accent)}"
+    ".interval{margin:0;font-size:14px}.interval span{color:var(--soft)}"
+    ".said{margin:4px 0 0;font-size:13px;line-height:1.45;color:var(--soft);overflow-wrap:anywhere}"
+    ".plots{columns:2 440px;column-gap:20px}"
+    "figure{margin:0 0 20px;padding:20px 22px 18px;break-inside:avoid}figcaption{margin-bottom:14px}"
+    "figcaption p{margin:2px 0 0;color:var(--soft);font-size:13.5px;line-height:1.45}"
+    "figure svg{display:block;width:100%;height:auto;overflow:visible}"
+    ".table,.conventions,.again{padding:20px 22px;margin:0 0 20px}.scroll{overflow-x:auto;margin-top:12px}"
+    "table{border-collapse:collapse;width:100%;font-size:14px}"
+    "th{color:var(--soft);font-weight:600;text-align:left;vertical-align:bottom;"
+    "border-bottom:1.5px solid var(--line)}"
+    "td,th{padding:7px 14px 7px 0;white-space:nowrap}td{border-bottom:1px solid var(--line)}"
+    "tbody tr:last-child td{border-bottom:0}"
+    "tbody tr:hover td{background:color-mix(in srgb,var(--accent) 6%,transparent)}"
+    ".num{text-align:right;padding-left:14px;padding-right:6px}"
+    ".note{margin:12px 0 0;color:var(--soft);font-size:13.5px}"
+    "dl{display:grid;grid-template-columns:max-content 1fr;gap:6px 24px;margin:12px 0 0;font-size:14.5px}"
+    "dt{color:var(--soft)}dd{margin:0}"
+    "pre{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;overflow-x:auto;margin:12px 0 0;"
+    "padding:12px 14px;border:1px solid var(--line);border-radius:8px;background:var(--paper)}"
+    "summary{cursor:pointer;margin-top:12px;color:var(--accent);font-size:14px}footer{color:var(--soft);font-size:13.5px;margin-top:28px}"
+    "@media(max-width:560px){main{padding:32px 16px 48px}h1{font-size:30px}dl{grid-template-columns:1fr;gap:0}"
+    "dd{margin-bottom:10px}figure,.table,.conventions,.again{padding:16px}}"
+    f"{SHAPE_CSS}{LIGHT_CSS}"
+    "@media(prefers-color-scheme:dark){:root{--paper:#0f1419;--card:#151b22;--ink:#e8edf2;--soft:#9aa7b4;--line:#2a333d;"
+    f"--accent:#7fb2ee;--warm:#2a2416;--warm-line:#5c4a22}}{DARK_CSS}}}"
+    "@media print{body{background:#fff;font-size:11pt}main{max-width:none;padding:0}.card,figure,.table,.conventions,"
+    ".again{break-inside:avoid;border-color:#ccc}.plots{columns:2}details{display:none}"
+    "*{-webkit-print-color-adjust:exact;print-color-adjust:exact}}"
+)
