@@ -106,7 +106,7 @@ class Pipeline:
         ranker = self.ranker or (self.cut_ranker if was_cut else None)
         if ranker is None:
             return tuple(candidates[: self.n_passages]), self.calibration.weight
-        scores = ranker.score(question, [Candidate(p.text, document=p.title) for p in pieces])
+        scores = ranker.score(question, [Candidate(p.text) for p in pieces])
         return top(pieces, scores, k=self.n_passages), 0.0
 
     def _answers(
