@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from quoth import text
 from quoth.errors import InputError
-from quoth.types import Document, Filter, Passage, Query, Scored
+from quoth.retrieve.where import satisfies
+from quoth.types import Document, Passage, Query, Scored
 
 
 class MemoryRetriever:
@@ -28,7 +29,9 @@ class MemoryRetriever:
         added = [*(phrase.text for phrase in query.phrases), *(term.text for term in query.terms)]
         asked = frozenset(text.words(" ".join([query.search or query.question, *added])))
         asked = asked - text.STOP_WORDS or asked
-        kept = {d.id for d in self._documents.values() if all(_holds(f, d) for f in query.filters)}
+        kept = {
+            d.id for d in self._documents.values() if all(satisfies(f, d.metadata) for f in query.filters)
+        }
         hits = [
             Scored(passage, float(len(asked & held)))
             for passage, held in zip(self._passages, self._words, strict=True)
@@ -41,19 +44,3 @@ class MemoryRetriever:
         if id not in self._documents:
             raise InputError(f"There is no document {id!r}.")
         return self._documents[id]
-
-
-def _holds(condition: Filter, document: Document) -> bool:
-    value = document.metadata.get(condition.key)
-    if value is None:
-        return False
-    if condition.key == "folder" and condition.comparison == ":":
-        return value == condition.value or value.startswith(f"{condition.value.rstrip('/')}/")
-    wanted = condition.value
-    return {
-        ":": value == wanted,
-        ">=": value >= wanted,
-        "<=": value <= wanted,
-        ">": value > wanted,
-        "<": value < wanted,
-    }[condition.comparison]

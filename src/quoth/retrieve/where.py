@@ -1,6 +1,7 @@
 """Filters on metadata as a person writes them: ``folder:contracts date>=2024 author:"A. Smith"``."""
 
 import re
+from collections.abc import Mapping
 
 from quoth.errors import InputError
 from quoth.types import Comparison, Filter
@@ -26,3 +27,23 @@ def parse_where(text: str) -> tuple[Filter, ...]:
         filters.append(Filter(match["key"], comparison, value))
         position = match.end()
     return tuple(filters)
+
+
+def satisfies(condition: Filter, metadata: Mapping[str, str]) -> bool:
+    """Return whether a document's metadata satisfy *condition*; a key that is not there never does.
+
+    Values compare as text, code point by code point; ``folder:`` is a path prefix, in whole folders.
+    """
+    value = metadata.get(condition.key)
+    if value is None:
+        return False
+    wanted = condition.value
+    if condition.key == "folder" and condition.comparison == ":":
+        return f"{value}/".startswith(f"{wanted.rstrip('/')}/") or not wanted.strip("/")
+    return {
+        ":": value == wanted,
+        ">": value > wanted,
+        ">=": value >= wanted,
+        "<": value < wanted,
+        "<=": value <= wanted,
+    }[condition.comparison]

@@ -11,11 +11,11 @@ from quoth import text
 from quoth.errors import InputError
 from quoth.protocols import Layout, Tokens, Window
 from quoth.rank import Bm25Ranker
+from quoth.retrieve.where import satisfies
 from quoth.types import (
     Candidate,
     Document,
     Entry,
-    Filter,
     Passage,
     Query,
     Reading,
@@ -40,7 +40,7 @@ class FakeRetriever:
 
     def retrieve(self, query: Query, *, k: int) -> Sequence[Scored[Passage]]:
         """Return the passages that share a term with the query."""
-        kept = [d for d in self._documents.values() if all(_holds(f, d) for f in query.filters)]
+        kept = [d for d in self._documents.values() if all(satisfies(f, d.metadata) for f in query.filters)]
         passages = [passage for document in kept for passage in text.passages(document)]
         added = [*(phrase.text for phrase in query.phrases), *(term.text for term in query.terms)]
         asked = " ".join([query.search or query.question, *added])
@@ -54,19 +54,6 @@ class FakeRetriever:
         if id not in self._documents:
             raise InputError(f"There is no document {id!r}.")
         return self._documents[id]
-
-
-def _holds(condition: Filter, document: Document) -> bool:
-    value = document.metadata.get(condition.key)
-    if value is None:
-        return False
-    return {
-        ":": value == condition.value,
-        ">": value > condition.value,
-        ">=": value >= condition.value,
-        "<": value < condition.value,
-        "<=": value <= condition.value,
-    }[condition.comparison]
 
 
 class FakeStore(FakeRetriever):

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 from quoth.errors import InputError
 from quoth.protocols import Expander, Ranker, Reader, Retriever
+from quoth.retrieve.where import satisfies
 from quoth.testing.rule import finite, require
 from quoth.types import Candidate, Filter, Passage, Phrase, Query, Reading, Term
 
@@ -161,8 +162,9 @@ def _check_found(retriever: Retriever, query: Query, k: int) -> int:
         )
         for condition in query.filters:
             value = document.metadata.get(condition.key)
-            if value is not None and condition.comparison == ":":
-                require(value == condition.value, retriever, f"passages satisfy {condition}.", value)
+            if value is not None:
+                held = satisfies(condition, document.metadata)
+                require(held, retriever, f"passages satisfy {condition}.", value)
     keys = [(-scored.score, scored.item.document_id, scored.item.start) for scored in found]
     require(keys == sorted(keys), retriever, "best first, ties by (document id, start).", keys)
     require(len(set(keys)) == len(keys), retriever, "no passage is found twice.", keys)
