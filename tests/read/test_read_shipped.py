@@ -37,6 +37,7 @@ def test_the_reader_keeps_the_contract(mode: Any) -> None:
     check_reader(SpanReader(FakeSpanModel({"Rollo": 5.0, "1066": 3.0}), mode=mode))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["joint", "concatenate", "each"])
 def test_the_shipped_reader_keeps_the_contract(small: Any, mode: Any) -> None:
     """Over the real network too; its int8 sums may differ a little from batch to batch."""
