@@ -18,8 +18,8 @@ from quoth.evaluate.bins import (
     overlap,
     score_bins,
 )
-from quoth.evaluate.compare import RunScores, compare
 from quoth.evaluate.manifest import DataFacts, SystemFacts, file_sha256, make_manifest
+from quoth.evaluate.paired import RunScores, compare
 from quoth.evaluate.runs import (
     read_json,
     read_nbest,

@@ -13,7 +13,6 @@ from quoth.evaluate.cases import (
     span_documents,
     trigger_cases,
 )
-from quoth.evaluate.compare import RunScores, compare
 from quoth.evaluate.comparison import comparison, one_question, side_by_side
 from quoth.evaluate.curves import precision_coverage, threshold_curve, tune_threshold
 from quoth.evaluate.evaluation import Evaluation, Table
@@ -28,6 +27,7 @@ from quoth.evaluate.evaluators import (
 from quoth.evaluate.figures import Figure, TunedThreshold, refuse_test
 from quoth.evaluate.judged import score_judged
 from quoth.evaluate.manifest import DataFacts, Manifest, SystemFacts, file_sha256, make_manifest
+from quoth.evaluate.paired import RunScores, compare
 from quoth.evaluate.plots import Mark, Plot, Series, svg
 from quoth.evaluate.ranking import GoldRanking, card_mrr, score_ranking
 from quoth.evaluate.report import write_report

@@ -6,9 +6,9 @@ import numpy as np
 
 from quoth.errors import InputError
 from quoth.evaluate.cases import Case
-from quoth.evaluate.compare import PairedDifference, RunScores, compare
 from quoth.evaluate.evaluation import Cell, Evaluation, Table
 from quoth.evaluate.figures import Figure
+from quoth.evaluate.paired import PairedDifference, RunScores, compare
 from quoth.evaluate.plots import Plot, Series
 from quoth.evaluate.resume import Row
 from quoth.evaluate.significance import bootstrap
@@ -42,6 +42,7 @@ def comparison(
         )
         for pair in pairs
     )
+    columns = {f"{r.name}/{m}": _aligned(r, m, runs[0].ids) for r in runs for m in wanted}
     clusters = "over documents" if runs[0].groups else "over questions"
     return Evaluation(
         kind="compare",
@@ -54,12 +55,7 @@ def comparison(
             "p": f"two-sided paired sign-flip permutation test {clusters}, {resamples:,} resamples",
             "correction": f"Holm over {len(pairs) // len(wanted)} comparisons of each metric",
         },
-        questions=RunScores(
-            "scores",
-            runs[0].ids,
-            {f"{r.name}/{m}": _aligned(r, m, runs[0].ids) for r in runs for m in wanted},
-            runs[0].groups,
-        ),  # fmt: skip
+        questions=RunScores("scores", runs[0].ids, columns, runs[0].groups),
         tables=(_pairs_table(pairs), *_changed_tables(pairs)),
         plots=(_means_plot(runs, wanted, seed),),
     )

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from quoth.evaluate.compare import RunScores
 from quoth.evaluate.figures import Figure
+from quoth.evaluate.paired import RunScores
 from quoth.evaluate.plots import Plot
 
 Cell = str | int | float

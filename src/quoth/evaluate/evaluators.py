@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from quoth.evaluate.breakdown import breakdown
 from quoth.evaluate.cases import Case, RankCase, TriggerCase
-from quoth.evaluate.compare import RunScores
 from quoth.evaluate.evaluation import Evaluation
 from quoth.evaluate.harness import run_ranker, run_reader, run_retriever, run_sections, run_system
+from quoth.evaluate.paired import RunScores
 from quoth.evaluate.rankings import (
     ranking_run,
     retriever_evaluation,

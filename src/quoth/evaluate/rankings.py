@@ -8,9 +8,9 @@ import numpy as np
 from quoth.errors import InputError
 from quoth.evaluate.breakdown import breakdown
 from quoth.evaluate.cases import Case, RankCase, TriggerCase
-from quoth.evaluate.compare import RunScores
 from quoth.evaluate.evaluation import Evaluation, Table
 from quoth.evaluate.figures import TUNED_HERE, Figure
+from quoth.evaluate.paired import RunScores
 from quoth.evaluate.plots import Mark, Plot, Series
 from quoth.evaluate.ranking import Convention, GoldRanking, RankingScores, Run, score_ranking
 from quoth.evaluate.resume import Row

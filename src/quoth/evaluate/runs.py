@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from quoth.errors import InputError
-from quoth.evaluate.compare import RunScores
+from quoth.evaluate.paired import RunScores
 
 PathOrStr = str | Path
 

@@ -145,15 +145,12 @@ def score_spans(
     """
     questions = _check(gold, predictions, missing=missing, rule=rule)
     absent = tuple(q.id for q in questions if q.id not in predictions)
-    if missing == "skip":
-        kept = [q for q in questions if q.id in predictions]
-        if not kept:
-            raise InputError(
-                f"None of the {len(questions)} questions has a prediction, and missing ones are skipped.",
-                hint="Check that the ids of both files agree.",
-            )
-    else:
-        kept = questions
+    kept = questions if missing == "wrong" else [q for q in questions if q.id in predictions]
+    if not kept:
+        raise InputError(
+            f"None of the {len(questions)} questions has a prediction, and missing ones are skipped.",
+            hint="Check that the ids of both files agree.",
+        )
     table = _score_each(kept, predictions, rule)
     raw_exact, raw_f1, set_f1 = (np.ascontiguousarray(column) for column in table.T)
     has_answer = np.array([bool(q.answers) for q in kept], dtype=np.bool_)

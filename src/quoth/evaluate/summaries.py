@@ -9,10 +9,10 @@ from quoth.errors import InputError
 from quoth.evaluate.breakdown import breakdown
 from quoth.evaluate.calibration import score_calibration
 from quoth.evaluate.cases import Case
-from quoth.evaluate.compare import RunScores
 from quoth.evaluate.curves import precision_coverage, threshold_curve
 from quoth.evaluate.evaluation import Evaluation, Table
 from quoth.evaluate.figures import Figure
+from quoth.evaluate.paired import RunScores
 from quoth.evaluate.plots import Mark, Plot, Series
 from quoth.evaluate.resume import Row
 from quoth.evaluate.retrieval import Array, QueryTimes, query_times
