@@ -22,7 +22,7 @@ def load(wire: Wire, rows: Iterable[Row], *, after: Callable[[int], None], tries
     number still refused when *tries* are used up, or at once for a row that it will never take.
     """
     written = 0
-    for chunk in _chunks(rows):
+    for chunk in chunks(rows):
         written += len(chunk)
         waiting: Sequence[bytes] = chunk
         for attempt in range(tries):
@@ -40,7 +40,8 @@ def load(wire: Wire, rows: Iterable[Row], *, after: Callable[[int], None], tries
     return written
 
 
-def _chunks(rows: Iterable[Row]) -> Iterator[list[bytes]]:
+def chunks(rows: Iterable[Row]) -> Iterator[list[bytes]]:
+    """Yield the rows as lines of bulk requests, within the limits of one request."""
     chunk: list[bytes] = []
     size = 0
     for index, id, record in rows:

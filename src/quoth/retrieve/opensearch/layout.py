@@ -73,7 +73,7 @@ Json = dict[str, Any]
 def settings(analyzer: str, *, shards: int) -> Json:
     """Return the index settings: the analyzers ``words`` and ``question``; no refresh but the writer's own.
 
-    ``standard`` is tokens in lower case without accents; ``english`` also stems (Snowball English).
+    ``standard`` is runs of letters and digits in lower case without accents; ``english`` also stems (Snowball English).
     Stop words stay in the index and are left out of questions, as in the embedded index. Scripts
     without spaces are searched by pairs of characters. Another language is the engine's own
     analyzer. Raise ``InputError`` for one that it has not.
@@ -87,6 +87,12 @@ def settings(analyzer: str, *, shards: int) -> Json:
         },
         "analysis": {
             "filter": {
+                "quoth_parts": {
+                    "type": "word_delimiter",
+                    "split_on_case_change": False,
+                    "split_on_numerics": False,
+                    "stem_english_possessive": False,
+                },
                 "quoth_pairs": {
                     "type": "cjk_bigram",
                     "ignored_scripts": ["hangul"],
@@ -101,7 +107,7 @@ def settings(analyzer: str, *, shards: int) -> Json:
 
 
 def _analyzers(name: str) -> tuple[Json, Json]:
-    fold = ["cjk_width", "lowercase", "asciifolding", "quoth_pairs"]
+    fold = ["cjk_width", "quoth_parts", "lowercase", "asciifolding", "quoth_pairs"]
     stem = {"standard": [], "english": ["quoth_stem"]}.get(name)
     if stem is not None:
         stop = ["quoth_stop"] if name == "english" else []
