@@ -6,6 +6,7 @@ from pathlib import Path
 
 import documents_fixtures as make
 import pytest
+
 from quoth.documents import SUFFIXES, LoadOptions, load
 from quoth.errors import DocumentError
 from quoth.types import Document
@@ -44,7 +45,7 @@ def test_markdown_sections_have_their_lines_and_headings(tmp_path: Path) -> None
 
 def test_markdown_front_matter_gives_metadata(tmp_path: Path) -> None:
     """Title, author and date between dashes at the top are the document's, and stay in the text."""
-    source = "---\ntitle: \"The Title\"\nauthor: Me\ndate: 2024-2-3\n---\n# Other\n"
+    source = '---\ntitle: "The Title"\nauthor: Me\ndate: 2024-2-3\n---\n# Other\n'
     document = one(tmp_path, "a.md", source)
     assert (document.title, document.metadata["author"], document.metadata["date"]) == (
         "The Title",
@@ -128,7 +129,9 @@ def test_pdf_names_the_pages_that_are_silent(tmp_path: Path) -> None:
 
 def test_docx_keeps_the_order_of_paragraphs_lists_and_tables(tmp_path: Path) -> None:
     """Headings label what follows; list items and table rows are lines."""
-    data = make.docx(["# Scope", "Text one.", "- a", "- b", "After."], table=[["Item", "Price"], ["Lamp", "12"]])
+    data = make.docx(
+        ["# Scope", "Text one.", "- a", "- b", "After."], table=[["Item", "Price"], ["Lamp", "12"]]
+    )
     document = one(tmp_path, "a.docx", data)
     assert document.text == "Scope\n\nText one.\n\n- a\n- b\n\nAfter.\n\nItem\tPrice\nLamp\t12"
     assert document.title == "Scope"
@@ -217,7 +220,9 @@ def test_email_has_its_headers_and_its_plain_part(tmp_path: Path) -> None:
 
 def test_email_of_html_alone_is_read(tmp_path: Path) -> None:
     """Without a plain part the HTML one is the text."""
-    document = one(tmp_path, "a.eml", "Subject: S\nContent-Type: text/html\n\n<p>One</p><script>no</script><p>Two</p>")
+    document = one(
+        tmp_path, "a.eml", "Subject: S\nContent-Type: text/html\n\n<p>One</p><script>no</script><p>Two</p>"
+    )
     assert document.text == "Subject: S\n\nOne\n\nTwo"
 
 
@@ -247,7 +252,9 @@ def test_json_lines_are_documents(tmp_path: Path) -> None:
     assert [s.line for d in found for s in d.segments] == [1, 4, 5]
     assert found[0].id == "7"
     assert len({d.id for d in found}) == 3
-    assert found[0].metadata | {"year": "2020", "date": "2020-01-02", "path": "d/a.jsonl"} == found[0].metadata
+    assert (
+        found[0].metadata | {"year": "2020", "date": "2020-01-02", "path": "d/a.jsonl"} == found[0].metadata
+    )
     assert "tags" not in found[0].metadata
     assert found[1].metadata["team"] == "a"
     assert "line 3" in found[0].notes[0]
@@ -256,7 +263,10 @@ def test_json_lines_are_documents(tmp_path: Path) -> None:
 
 SQUAD = {
     "data": [
-        {"title": "Some_Town", "paragraphs": [{"context": "One. ", "qas": []}, {"context": "Two.", "qas": []}]},
+        {
+            "title": "Some_Town",
+            "paragraphs": [{"context": "One. ", "qas": []}, {"context": "Two.", "qas": []}],
+        },
         {"title": "Other", "paragraphs": [{"context": "Three.", "qas": []}]},
     ]
 }

@@ -2,9 +2,12 @@
 
 import re
 from datetime import UTC, date, datetime
+from typing import Any
 
 _PDF = re.compile(r"(?:D:)?(\d{4})(\d{2})?(\d{2})?")
 _ISO = re.compile(r"(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
+
+_TEMPLATES = ("2013-12-23", "2013-01-27")
 
 
 def iso_date(value: str | date | None) -> str:
@@ -21,6 +24,15 @@ def iso_date(value: str | date | None) -> str:
         return date(int(match[1]), int(match[2] or 1), int(match[3] or 1)).isoformat()
     except ValueError:
         return ""
+
+
+def office_date(properties: Any) -> str:
+    """Return the day that an Office file was changed, or made, by its own word.
+
+    The days of the empty files that python-docx and python-pptx start from say nothing.
+    """
+    found = (iso_date(properties.modified), iso_date(properties.created))
+    return next((day for day in found if day and day not in _TEMPLATES), "")
 
 
 def file_date(mtime_ns: int) -> str:

@@ -129,7 +129,8 @@ def _guessed(data: bytes) -> Decoded:
         text = data.decode(name, "replace")
         count = text.count(_REPLACED)
         if count <= len(text) // 100 + 1:
-            note = f"Read as {name}, a guess (confidence {confidence:.0%}); {_NAME_IT}"
+            guess = f"a guess (confidence {confidence:.0%})" if confidence > 0.3 else "an uncertain guess"
+            note = f"Read as {name}, {guess}; {_NAME_IT}"
             extra = (f"{_places(count)} not {name} and stand as U+FFFD.",) if count else ()
             return Decoded(text, name, (note, *extra))
     text = data.decode("utf-8", "replace")

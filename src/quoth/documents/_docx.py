@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from quoth.documents._dates import iso_date
+from quoth.documents._dates import office_date
 from quoth.documents._extract import Extracted, Job, Writer, corrupt
 from quoth.documents._zip import open_checked
 
@@ -36,7 +36,7 @@ def extract(data: bytes, job: Job) -> Sequence[Extracted]:
     properties = document.core_properties
     metadata = {
         "author": (properties.author or "").strip(),
-        "date": iso_date(properties.modified) or iso_date(properties.created),
+        "date": office_date(properties),
     }
     if metadata["author"] == "python-docx":  # the library's own mark, nobody's name
         metadata["author"] = ""

@@ -117,7 +117,7 @@ def _by_magic(data: bytes, named: Format | None) -> Format | None:
     if head.startswith(b"%PDF-") or (b"%PDF-" in head and (named is None or not named.text)):
         return BY_NAME["pdf"]
     if head.startswith(b"PK\x03\x04") or head.startswith(b"PK\x05\x06"):
-        return _zipped(data)
+        return _zipped(data, named)
     if head.startswith(_OLE):
         raise _old_office(data)
     if head.startswith(b"\x1f\x8b"):
@@ -133,14 +133,16 @@ def _by_magic(data: bytes, named: Format | None) -> Format | None:
     return None
 
 
-def _zipped(data: bytes) -> Format:
+def _zipped(data: bytes, named: Format | None) -> Format:
     """Look for the parts that tell the kinds apart, by name: the archive is not opened here."""
+    if b"PK\x05\x06" not in data[-70_000:]:  # the directory, at the end, behind at most a comment
+        raise DocumentError("It is a zip archive that is cut short.", code="corrupt")
     if b"META-INF/container.xml" in data:
         return BY_NAME["epub"]
     if b"[Content_Types].xml" in data:
-        for part, name in _PARTS:
-            if part in data:
-                return BY_NAME[name]
+        kinds = [name for part, name in _PARTS if part in data]
+        if kinds:
+            return named if named is not None and named.name in kinds else BY_NAME[kinds[0]]
     if b"opendocument" in data[:200]:
         hint = "Save it as DOCX, PPTX or XLSX."
         raise DocumentError("It is an OpenDocument file.", hint=hint, code="unsupported")

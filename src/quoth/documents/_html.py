@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
+from html import unescape
 from typing import TYPE_CHECKING
 
 from quoth.documents._dates import iso_date
@@ -33,8 +33,11 @@ _HEADINGS = _names("h1 h2 h3 h4 h5 h6")
 _VOID = _names(  # elements that do not nest
     "area base br col embed hr img input link meta param source track wbr p li td th tr dt dd option"
 )
+_RAW = _names("script style title textarea template noscript svg iframe object canvas audio video xmp")
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
+_TOKEN = re.compile(r"<(?:(/?)([a-zA-Z][^\s/>]{0,40})|(!--)|[!?])")
+_ATTRIBUTE = re.compile(r"([a-zA-Z:-]{1,40})=(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s{0,4}=\s{0,4}[\"']?([a-zA-Z0-9_-]{2,40})", re.I)
 _KEY = re.compile(r"[^&<>\s\u00a0\"']{3,24}")
 _DATES = ("article:published_time", "dc.date", "dcterms.date", "date", "citation_date", "last-modified")
@@ -86,17 +89,16 @@ def read_html(source: str, writer: Writer, *, page: int | None = None, lines: bo
     """Append the text of an HTML page to *writer*; return what the page says of itself.
 
     A linear look at the tags comes first: a page that is deeper than 1,000 elements, or has a tag of
-    over 1,000 attributes, goes through the standard library's parser, which takes time in
-    proportion to the page's length where the fast one does not.
+    over 1,000 attributes, is read without a tree, in time proportional to its length; the fast
+    parser's grows with the square, and the standard library's too on some tags.
     """
     facts = Facts()
     sink = _Sink(writer, facts, page)
-    if is_tame(source):
-        _fast(source, sink, facts, lines)
+    tree = _tree(source) if is_tame(source) else None
+    if tree is not None:
+        _fast(tree, _Lines(source) if lines else None, sink, facts)
     else:
-        parser = _Plain(sink, facts)
-        parser.feed(source)
-        parser.close()
+        _slow(source, sink, facts)
     sink.flush()
     return facts
 
@@ -111,9 +113,10 @@ def is_tame(source: str) -> bool:
         depth += tag[2].lower() not in _VOID
         if depth > DEEPEST:
             return False
-        if tag.end() > closing:
-            closing = source.find(">", tag.end())
-            closing = len(source) if closing < 0 else closing
+        if tag.end() <= closing:
+            continue
+        closing = source.find(">", tag.end())
+        closing = len(source) if closing < 0 else closing
         if (
             closing - tag.end() > MOST_ATTRIBUTES
             and _attributes(source, tag.end(), closing) > MOST_ATTRIBUTES
@@ -238,12 +241,18 @@ class _Lines:
         self._at = min(len(self._source), self._at + len(text or ""))
 
 
-def _fast(source: str, sink: _Sink, facts: Facts, lines: bool) -> None:
-    from selectolax.lexbor import LexborHTMLParser
+def _tree(source: str) -> "LexborHTMLParser | None":
+    """Return the page's tree, or None where the parser gives up (there is no memory left for it)."""
+    from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
-    tree = LexborHTMLParser(source)
+    try:
+        return LexborHTMLParser(source)
+    except SelectolaxError:
+        return None
+
+
+def _fast(tree: "LexborHTMLParser", finder: _Lines | None, sink: _Sink, facts: Facts) -> None:
     _head(tree, facts)
-    finder = _Lines(source) if lines else None
     for node, opening in _steps(tree.root):
         tag = node.tag or ""
         if tag == "-text":
@@ -300,36 +309,33 @@ def _meta(attributes: Mapping[str, str | None], facts: Facts) -> None:
         facts.metadata.setdefault("date", iso_date(content))
 
 
-class _Plain(HTMLParser):
-    """The standard library's parser, for pages that nobody wrote by hand."""
-
-    def __init__(self, sink: _Sink, facts: Facts) -> None:
-        super().__init__(convert_charrefs=True)
-        self._sink = sink
-        self._facts = facts
-        self._dropped: list[str] = []
-        self._title = False
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._title = tag == "title"
-        if tag == "meta":
-            _meta(dict(attrs[:20]), self._facts)
-        elif tag == "body":
-            self._dropped.clear()
-        if tag in _DROPPED and tag != "embed":
-            self._dropped.append(tag)
-        elif not self._dropped:
-            self._sink.open(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        self._title = False
-        if self._dropped and tag == self._dropped[-1]:
-            self._dropped.pop()
-        elif not self._dropped:
-            self._sink.close(tag)
-
-    def handle_data(self, data: str) -> None:
-        if self._title and not self._facts.title:
-            self._facts.title = _SPACE.sub(" ", data).strip()[:300]
-        elif not self._dropped:
-            self._sink.words(data, self.getpos()[0])
+def _slow(source: str, sink: _Sink, facts: Facts) -> None:
+    """Read a page that nobody wrote by hand: one pass, no tree, whatever stands in it."""
+    at, line, counted = 0, 1, 0
+    while (token := _TOKEN.search(source, at)) is not None:
+        line += source.count("\n", counted, at)
+        counted = at
+        if token.start() > at:
+            sink.words(unescape(source[at : token.start()]), line)
+        ending = "-->" if token[3] else ">"
+        end = source.find(ending, token.end())
+        if end < 0:  # a tag without an end is no text
+            return
+        at = end + len(ending)
+        tag = (token[2] or "").lower()
+        if token[1]:
+            sink.close(tag)
+        elif tag in _RAW:
+            closing = re.compile(f"</{tag}", re.I).search(source, at)
+            if closing is None:
+                return
+            if tag == "title" and not facts.title:
+                facts.title = _SPACE.sub(" ", unescape(source[at : closing.start()])).strip()[:300]
+            at = closing.start()
+        elif tag == "meta":
+            found = _ATTRIBUTE.findall(source, token.end(), min(end, token.end() + 2_000))
+            _meta({name.lower(): unescape(a or b or c) for name, a, b, c in found}, facts)
+        elif tag:
+            sink.open(tag)
+    if at < len(source):
+        sink.words(unescape(source[at:]), line)

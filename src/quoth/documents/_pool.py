@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -11,12 +12,11 @@ import weakref
 from pathlib import Path
 from typing import IO, Any
 
-from quoth.documents._extract import Extracted, Job, from_json
+from quoth.documents._extract import Extracted, Job, corrupt, from_json
 from quoth.errors import DocumentError
 
 _LENGTH = struct.Struct(">Q")
 _MOST_JOBS = 500  # then a child is replaced: native libraries leak
-_MOST_REPLY = 2 << 30
 _GRACE = 2.0  # seconds of wall clock beyond the limit of processor time: a child has to start
 
 
@@ -32,6 +32,7 @@ class _Died(Exception):
 class _Child:
     def __init__(self, memory: int) -> None:
         self.jobs = 0
+        self._memory = memory
         package = str(Path(__file__).resolve().parents[2])
         paths = [package, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
@@ -72,7 +73,7 @@ class _Child:
         requests.write(data)
         requests.flush()
         (size,) = _LENGTH.unpack(_exactly(replies, _LENGTH.size))
-        if size > _MOST_REPLY:
+        if size > self._memory:  # no child can hold that
             raise EOFError
         return _exactly(replies, size)
 
@@ -133,7 +134,10 @@ class Pool:
             self._give_back(child, memory, keep=not error or error["code"] != "extractor_limit")
             if error:
                 raise DocumentError(error["message"], hint=error["hint"], code=error["code"])
-            return from_json(reply["documents"])
+            try:
+                return from_json(reply["documents"])
+            except (KeyError, TypeError, ValueError, AttributeError) as problem:
+                raise corrupt("It made its reader reply with nonsense.") from problem
 
     def close(self) -> None:
         """End the children that are idle."""
@@ -169,14 +173,14 @@ def _exactly(stream: IO[bytes], size: int) -> bytes:
 
 
 def _killed(death: _Died, job: Job, memory: int) -> DocumentError:
-    seconds, megabytes = f"{job.seconds:g} s", f"{memory // (1 << 20):,} MB"
-    why = f"more than {seconds}" if death.timed_out else f"more than {seconds} or {megabytes}"
-    signal = f" (the process ended with {death.status})" if not death.timed_out else ""
-    return DocumentError(
-        f"Reading it took {why}, and was ended{signal}.",
-        hint="It may be damaged, or made to do this; nothing else was affected.",
-        code="extractor_limit",
-    )
+    status = death.status or 0
+    late = death.timed_out or (status < 0 and -status == getattr(signal, "SIGXCPU", 0))
+    if late:
+        why = f"Reading it took more than {job.seconds:g} s, and was ended."
+    else:
+        why = f"Reading it took more than {memory >> 20:,} MB, or broke its reader (status {status})."
+    hint = "It may be damaged, or made to do this; nothing else was affected."
+    return DocumentError(why, hint=hint, code="extractor_limit")
 
 
 def _close_all(idle: dict[int, list[_Child]], owner: int) -> None:

@@ -4,7 +4,7 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from quoth.documents._dates import iso_date
+from quoth.documents._dates import office_date
 from quoth.documents._extract import Extracted, Job, Writer, corrupt
 from quoth.documents._zip import open_checked
 
@@ -27,7 +27,7 @@ def extract(data: bytes, job: Job) -> Sequence[Extracted]:
     properties = show.core_properties
     metadata = {
         "author": (properties.author or "").strip(),
-        "date": iso_date(properties.modified) or iso_date(properties.created),
+        "date": office_date(properties),
     }
     title = (properties.title or "").strip()
     return [

@@ -1,7 +1,7 @@
 """CSV and TSV to text: a line for every row, with the names of its columns."""
 
 import csv
-import io
+import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
@@ -11,6 +11,7 @@ from quoth.documents._rows import header_of, line_of
 
 _DELIMITERS = ",;\t|"
 _PREVIEW = 20
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _LONGEST_CELL = 1 << 28
 
 
@@ -45,12 +46,17 @@ def extract(data: bytes, job: Job) -> Sequence[Extracted]:
 
 def _rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield (line of its start, cells) for every row."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    reader = csv.reader(_lines(text), delimiter=delimiter)
     line = 1
     for cells in reader:
         if any(cells):
             yield line, cells
         line = reader.line_num + 1
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Yield the lines with their ends: without the copy, four times as large, that a StringIO makes."""
+    return (match[0] for match in _LINE.finditer(text))
 
 
 def _delimiter(text: str, name: str) -> str:
@@ -61,7 +67,7 @@ def _delimiter(text: str, name: str) -> str:
     best, most = ",", 0
     for sign in _DELIMITERS:
         try:
-            rows = list(islice(csv.reader(io.StringIO(head, newline=""), delimiter=sign), _PREVIEW))
+            rows = list(islice(csv.reader(_lines(head), delimiter=sign), _PREVIEW))
         except csv.Error:
             continue
         widths = [len(row) for row in rows[:-1] or rows if row]

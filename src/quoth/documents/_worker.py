@@ -9,6 +9,7 @@ thirty idle seconds.
 import json
 import os
 import select
+import signal
 import struct
 import sys
 import time
@@ -29,6 +30,7 @@ def main(memory: int) -> None:
     silence = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):  # a library that prints must not end up between the replies
         os.dup2(silence, stream)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
     sys.dont_write_bytecode = True
     sys.modules["numpy"] = None  # type: ignore[assignment]  # openpyxl would load it, and its threads' memory
     _limit(memory)

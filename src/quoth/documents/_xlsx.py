@@ -6,7 +6,7 @@ from datetime import date, datetime, time, timedelta
 from itertools import chain, islice
 from typing import Any
 
-from quoth.documents._dates import iso_date
+from quoth.documents._dates import office_date
 from quoth.documents._extract import Extracted, Job, Writer, corrupt
 from quoth.documents._rows import header_of, line_of
 from quoth.documents._zip import open_checked
@@ -32,7 +32,7 @@ def extract(data: bytes, job: Job) -> Sequence[Extracted]:
         properties = book.properties
         metadata = {
             "author": (properties.creator or "").strip(),
-            "date": iso_date(properties.modified) or iso_date(properties.created),
+            "date": office_date(properties),
         }
         title = (properties.title or "").strip()
     finally:
