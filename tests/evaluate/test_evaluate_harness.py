@@ -31,11 +31,13 @@ from quoth.evaluate import (
     evaluate_sentences,
     evaluate_system,
     evaluate_triggering,
+    limited,
     one_question,
     selection_cases,
     side_by_side,
     span_cases,
     span_documents,
+    top_k_by_system,
     trigger_cases,
 )
 from quoth.evaluate.cases import Case
@@ -386,10 +388,35 @@ def test_a_system_is_judged_beside_the_reader_alone() -> None:
     assert float(metrics["exact"]) < float(metrics["reader_alone_exact"])
     assert float(metrics["any_of_top_3_exact"]) > float(metrics["exact"])
     assert metrics["confidence_n"] == 39
+    assert float(metrics["peak_memory_mb"]) > 1
     names = {plot.name for plot in result.plots}
     assert names >= {"top-k", "stages", "reliability"}
     assert len(next(p for p in result.plots if p.name == "top-k").series) == 4
     assert any(table.name == "stages" for table in result.tables)
+
+
+def test_ways_of_reading_stand_in_one_table_and_one_plot() -> None:
+    """Each system must have its two columns and lines, and k = 1 must be its own EM."""
+    cases = span_cases(dataset(8))
+    rows = run_reader(FakeReader(), cases)
+    table, plot = top_k_by_system({"joint": rows, "each": rows}, cases)
+    assert table.header == ("k", "EM, joint", "F1, joint", "EM, each", "F1, each")
+    assert [series.label for series in plot.series] == ["EM, joint", "F1, joint", "EM, each", "F1, each"]
+    assert table.rows[0][1] == pytest.approx(reader_evaluation(rows, cases, title="x").metrics["exact"])
+    with pytest.raises(InputError, match="'joint' are not of these"):
+        top_k_by_system({"joint": rows[1:]}, cases)
+
+
+def test_a_limit_takes_the_first_or_a_seeded_sample() -> None:
+    """Without a seed the first come; with one a sample in file order, the same every time."""
+    numbers = list(range(100))
+    assert limited(numbers, None) == numbers
+    assert limited(numbers, 3) == [0, 1, 2]
+    sample = limited(numbers, 10, seed=1)
+    assert sample == sorted(sample) == limited(numbers, 10, seed=1) != limited(numbers, 10, seed=2)
+    assert limited(numbers, 1000, seed=1) == numbers
+    with pytest.raises(InputError, match="1 or more"):
+        limited(numbers, 0)
 
 
 def test_nothing_found_is_finite_and_no_answer() -> None:

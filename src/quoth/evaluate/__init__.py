@@ -3,10 +3,12 @@
 Nothing here loads a model: a reader, a ranker, a retriever, an ``ask`` or a predictions file is handed in.
 """
 
+from quoth.evaluate.calibration import score_calibration
 from quoth.evaluate.cases import (
     Case,
     RankCase,
     TriggerCase,
+    limited,
     open_cases,
     selection_cases,
     span_cases,
@@ -24,6 +26,7 @@ from quoth.evaluate.evaluators import (
     evaluate_system,
     evaluate_triggering,
 )
+from quoth.evaluate.evidence import EvidenceRow, PruneRow, pruning_curve, score_evidence
 from quoth.evaluate.figures import Figure, TunedThreshold, refuse_test
 from quoth.evaluate.judged import score_judged
 from quoth.evaluate.manifest import DataFacts, Manifest, SystemFacts, file_sha256, make_manifest
@@ -35,12 +38,14 @@ from quoth.evaluate.resume import Running
 from quoth.evaluate.retrieval import GoldPassage, Retrieved, score_retrieval
 from quoth.evaluate.significance import bootstrap, holm, permutation_test
 from quoth.evaluate.spans import GoldSpans, SpanScores, score_spans
+from quoth.evaluate.summaries import top_k_by_system
 from quoth.evaluate.triggering import card_f1, score_triggering, tune_triggering
 
 __all__ = [
     "Case",
     "DataFacts",
     "Evaluation",
+    "EvidenceRow",
     "Figure",
     "GoldPassage",
     "GoldRanking",
@@ -48,6 +53,7 @@ __all__ = [
     "Manifest",
     "Mark",
     "Plot",
+    "PruneRow",
     "RankCase",
     "Retrieved",
     "RunScores",
@@ -71,12 +77,16 @@ __all__ = [
     "evaluate_triggering",
     "file_sha256",
     "holm",
+    "limited",
     "make_manifest",
     "one_question",
     "open_cases",
     "permutation_test",
     "precision_coverage",
+    "pruning_curve",
     "refuse_test",
+    "score_calibration",
+    "score_evidence",
     "score_judged",
     "score_ranking",
     "score_retrieval",
@@ -88,6 +98,7 @@ __all__ = [
     "span_documents",
     "svg",
     "threshold_curve",
+    "top_k_by_system",
     "trigger_cases",
     "tune_threshold",
     "tune_triggering",

@@ -20,12 +20,14 @@ def breakdown(
     columns: Mapping[str, Array],
     cases: Sequence[Case | RankCase],
     *,
+    label: str = "",
     seed: int = 0,
     scale: float = 1.0,
 ) -> tuple[list[Table], list[Plot]]:
     """Return a table and a plot of *columns* (0..1, one row a case) for each way of grouping the cases have.
 
-    Values are multiplied by *scale* (100: per cent). A way that puts all questions into one bin is left out.
+    Values are multiplied by *scale* (100: per cent). *label* names what the columns measure, where they are
+    systems rather than metrics. A way that puts all questions into one bin is left out.
     """
     bins = [case.bins for case in cases]
     groups = [case.group or str(i) for i, case in enumerate(cases)]
@@ -45,13 +47,17 @@ def breakdown(
             (b.key, b.n, *(scale * v for f in b.figures.values() for v in (f.value, f.low, f.high)))
             for b in found
         )
-        tables.append(Table(name, f"Results by {way}", header, rows, digits, "95% intervals over documents."))
+        tables.append(
+            Table(
+                name, f"{label or 'Results'} by {way}", header, rows, digits, "95% intervals over documents."
+            )
+        )
         plots.append(
             Plot(
                 name,
-                f"{' and '.join(part)} by {way}",
+                f"{label or ' and '.join(part)} by {way}",
                 "bar",
-                unit or " / ".join(part),
+                label or unit or " / ".join(part),
                 f"{way} (n)",
                 tuple(
                     Series(

@@ -1,8 +1,10 @@
 """Questions as the harness runs them, made of data set records; every figure's bins are decided here."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from random import Random
+from typing import TypeVar
 
 from quoth.datasets.records import (
     OpenDataset,
@@ -17,6 +19,8 @@ from quoth.evaluate.ranking import GoldRanking
 from quoth.evaluate.retrieval import GoldPassage
 from quoth.text import sentences
 from quoth.types import Candidate, Document, Passage
+
+T = TypeVar("T")
 
 LENGTH_EDGES = (50, 100, 150, 200, 400)
 CANDIDATE_EDGES = (5, 10, 15, 20)
@@ -183,6 +187,20 @@ def trigger_cases(dataset: TriggeringDataset) -> list[TriggerCase]:
         )
         for q in dataset.questions
     ]
+
+
+def limited(cases: Sequence[T], limit: int | None, *, seed: int | None = None) -> list[T]:
+    """Return the first *limit* cases, or with a *seed* a random sample of them in their own order.
+
+    Raises ``InputError`` for a limit below 1.
+    """
+    if limit is None:
+        return list(cases)
+    if limit < 1:
+        raise InputError(f"A limit must be 1 or more, not {limit}.")
+    if seed is None or limit >= len(cases):
+        return list(cases[:limit])
+    return [cases[i] for i in sorted(Random(seed).sample(range(len(cases)), limit))]
 
 
 def check_ids(ids: Iterable[str]) -> None:

@@ -46,7 +46,7 @@ def comparison(
     clusters = "over documents" if runs[0].groups else "over questions"
     return Evaluation(
         kind="compare",
-        title=" against ".join(run.name for run in runs),
+        title=(" against " if len(runs) == 2 else ", ").join(run.name for run in runs),
         figures=figures,
         metrics={f"{pair.metric}: {pair.b} - {pair.a}": pair.interval.value for pair in pairs},
         conventions={
@@ -94,7 +94,7 @@ def _aligned(
 
 def _pairs_table(pairs: Sequence[PairedDifference]) -> Table:
     header = (
-        "metric", "first", "second", "mean of first", "mean of second", "difference", "low", "high",
+        "metric", "1st", "2nd", "mean 1st", "mean 2nd", "difference", "low", "high",
         "p", "p (Holm)", "better", "worse",
     )  # fmt: skip
     rows = tuple(

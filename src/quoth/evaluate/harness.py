@@ -4,6 +4,7 @@ Nothing is judged here: ``summaries`` turns rows into figures, so that a resumed
 uninterrupted one. A question that a part refuses (too long, empty) is a row with its ``error`` and scores 0.
 """
 
+import sys
 import time
 from collections.abc import Callable, Sequence
 from math import isfinite
@@ -101,6 +102,7 @@ def run_system(
             "timings": {stage: float(ms) for stage, ms in trace.timings_ms.items()},
             "tokens": trace.reading.tokens,
             "read": trace.reading.read,
+            "peak_mb": peak_memory_mb(),
         }
 
     return run_rows(cases, id_of=_case_id, work=work, running=running or Running())
@@ -128,6 +130,16 @@ def run_sections(
         return {"scores": best, "ms": _ms(began)}
 
     return run_rows(cases, id_of=lambda case: case.gold.id, work=work, running=running or Running())
+
+
+def peak_memory_mb() -> float:
+    """Return the most memory that this process has held so far, in MB (0 where the system does not tell)."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0.0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (1e6 if sys.platform == "darwin" else 1e3), 1)
 
 
 def _case_id(case: Case) -> str:

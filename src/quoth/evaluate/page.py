@@ -5,10 +5,13 @@ from collections.abc import Collection, Mapping, Sequence
 from html import escape
 
 from quoth.evaluate.evaluation import Evaluation, Table
-from quoth.evaluate.figures import Figure
+from quoth.evaluate.figures import TUNED_HERE, Figure
 from quoth.evaluate.manifest import Manifest
 from quoth.evaluate.plots import DARK_CSS, LIGHT_CSS, SHAPE_CSS, Plot, svg
 from quoth.evaluate.tables import shown
+
+FOLDED = 15
+"""A table of more rows than this is folded away."""
 
 _NAMES = {
     "reader": "Reader",
@@ -56,35 +59,42 @@ def _notes(notes: Sequence[str]) -> str:
 def _cards(figures: Sequence[Figure]) -> str:
     if not figures:
         return ""
-    return f'<section class="cards">{"".join(_card(figure) for figure in figures)}</section>'
+    wide = " wide" if any(figure.value < 0 or (figure.low or 0) < 0 for figure in figures) else ""
+    return f'<section class="cards{wide}">{"".join(_card(figure) for figure in figures)}</section>'
 
 
 def _card(figure: Figure) -> str:
-    d = figure.digits
     said = [f"n = {figure.n:,}"]
+    bar = interval = ""
+    if figure.low is not None and figure.high is not None:
+        low, high = _value(figure, figure.low), _value(figure, figure.high)
+        interval = f'<p class="interval">{low} {"to" if figure.low < 0 else "–"} {high}</p>'
+        said.append(f"{figure.level:.0%} interval")
+        bar = _range(figure.value, figure.low, figure.high, full=100.0 if figure.digits == 2 else 1.0)
     said += [part for part in (figure.convention, f"split {figure.split}" if figure.split else "") if part]
     if figure.tuned_on:
-        said.append(figure.tuned_on if figure.tuned_on.startswith("tuned") else f"tuned on {figure.tuned_on}")
-    interval = range_bar = ""
-    if figure.low is not None and figure.high is not None:
-        interval = f'<p class="interval">{figure.low:.{d}f} – {figure.high:.{d}f} <span>({figure.level:.0%})</span></p>'
-        range_bar = _range(figure)
+        said.append(figure.tuned_on if figure.tuned_on == TUNED_HERE else f"tuned on {figure.tuned_on}")
     return (
-        f'<article class="card"><h2>{escape(figure.name)}</h2><p class="value">{figure.value:.{d}f}</p>'
-        f'{range_bar}{interval}<p class="said">{escape("; ".join(said))}</p></article>'
+        f'<article class="card"><h2>{escape(figure.name)}</h2><p class="value">{_value(figure, figure.value)}</p>'
+        f'{bar}{interval}<p class="said">{escape("; ".join(said))}</p></article>'
     )
 
 
-def _range(figure: Figure) -> str:
-    """Draw the value and its interval on the whole scale (0..1, or 0..100 for figures in per cent)."""
-    if figure.low is None or figure.high is None:
-        return ""
-    full = 100.0 if figure.digits == 2 else 1.0
-    a, v, b = (200 * min(max(x / full, 0.0), 1.0) for x in (figure.low, figure.value, figure.high))
+def _value(figure: Figure, value: float) -> str:
+    return f"{value:.{figure.digits}f}".replace("-", "\u2212")
+
+
+def _range(value: float, low: float, high: float, *, full: float) -> str:
+    """Draw the interval on the whole scale, 0..full; a difference around a tick at zero, to its own scale."""
+    start = 0.0
+    zero = ""
+    if low < 0:
+        full = 1.1 * max(abs(low), abs(high))
+        start, zero = -full, '<s style="left:50%"></s>'
+    a, v, b = (100 * min(max((x - start) / (full - start), 0.0), 1.0) for x in (low, value, high))
     return (
-        f'<svg class="range" viewBox="0 0 200 10" role="presentation"><rect class="track" y="4" width="200" '
-        f'height="2" rx="1"/><rect class="span" x="{a:.1f}" y="2" width="{max(b - a, 1):.1f}" height="6" rx="3"/>'
-        f'<circle class="at" cx="{v:.1f}" cy="5" r="3.5"/></svg>'
+        f'<div class="range" role="presentation">{zero}<i style="left:{a:.1f}%;width:{max(b - a, 1):.1f}%"></i>'
+        f'<b style="left:{v:.1f}%"></b></div>'
     )
 
 
@@ -108,11 +118,15 @@ def _plots(plots: Sequence[Plot], tables: Mapping[str, Table]) -> str:
 
 
 def _tables(tables: Sequence[Table], drawn: Collection[str]) -> str:
-    return "".join(
-        f'<section class="table"><h3>{escape(table.title)}</h3>{_grid(table)}</section>'
-        for table in tables
-        if table.name not in drawn
-    )
+    out = []
+    for table in tables:
+        if table.name in drawn:
+            continue
+        grid = _grid(table)
+        if len(table.rows) > FOLDED:
+            grid = f"<details><summary>{len(table.rows)} rows</summary>{grid}</details>"
+        out.append(f'<section class="table"><h3>{escape(table.title)}</h3>{grid}</section>')
+    return "".join(out)
 
 
 def _grid(table: Table) -> str:
@@ -167,12 +181,16 @@ PAGE_CSS = (
     "padding:12px 18px;margin:0 0 28px}"
     ".notes p{margin:4px 0}"
     ".cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(164px,1fr));gap:16px;margin:0 0 28px}"
+    ".cards.wide{grid-template-columns:repeat(auto-fit,minmax(300px,1fr))}"
     ".card,figure,.table,.conventions,.again{background:var(--card);border:1px solid var(--line);border-radius:12px}"
     ".card{padding:16px 18px 14px;display:flex;flex-direction:column}"
     ".card h2{font-size:14px;color:var(--soft);overflow-wrap:anywhere}"
     ".value{font-size:34px;line-height:1.1;margin:6px 0 10px;font-variant-numeric:lining-nums tabular-nums}"
-    ".range{display:block;width:100%;height:10px;margin-bottom:8px;overflow:visible}.track{fill:var(--line)}"
-    ".span{fill:var(--accent);opacity:.3}.at{fill:var(--accent)}"
+    ".range{position:relative;height:10px;margin-bottom:8px}.range::before{content:'';position:absolute;inset:4px 0;"
+    "background:var(--line);border-radius:1px}.range i,.range b,.range s{position:absolute;top:50%;"
+    "transform:translateY(-50%)}.range i{height:6px;border-radius:3px;background:var(--accent);opacity:.35}"
+    ".range b{width:8px;height:8px;margin-left:-4px;border-radius:50%;background:var(--accent)}"
+    ".range s{width:1.5px;height:10px;background:var(--soft)}"
     ".interval{margin:0;font-size:13.5px;white-space:nowrap}.interval span{color:var(--soft)}"
     ".said{margin:4px 0 0;font-size:13px;line-height:1.45;color:var(--soft);overflow-wrap:anywhere}"
     ".plots{columns:2 440px;column-gap:20px;margin-bottom:20px}"
@@ -183,10 +201,10 @@ PAGE_CSS = (
     "table{border-collapse:collapse;width:100%;font-size:14px}"
     "th{color:var(--soft);font-weight:600;text-align:left;vertical-align:bottom;"
     "border-bottom:1.5px solid var(--line)}"
-    "td,th{padding:7px 14px 7px 0;white-space:nowrap}td{border-bottom:1px solid var(--line)}"
+    "td,th{padding:7px 12px 7px 0;white-space:nowrap}td{border-bottom:1px solid var(--line)}"
     "tbody tr:last-child td{border-bottom:0}"
     "tbody tr:hover td{background:color-mix(in srgb,var(--accent) 6%,transparent)}"
-    ".num{text-align:right;padding-left:14px;padding-right:6px}"
+    ".num{text-align:right;padding-left:8px;padding-right:4px}"
     ".note{margin:12px 0 0;color:var(--soft);font-size:13.5px}"
     "dl{display:grid;grid-template-columns:max-content 1fr;gap:6px 24px;margin:12px 0 0;font-size:14.5px}"
     "dt{color:var(--soft)}dd{margin:0}"
@@ -199,6 +217,8 @@ PAGE_CSS = (
     "@media(prefers-color-scheme:dark){:root{--paper:#0f1419;--card:#151b22;--ink:#e8edf2;--soft:#9aa7b4;--line:#2a333d;"
     f"--accent:#7fb2ee;--warm:#2a2416;--warm-line:#5c4a22}}{DARK_CSS}}}"
     "@media print{body{background:#fff;font-size:11pt}main{max-width:none;padding:0}.card,figure,.table,.conventions,"
-    ".again{break-inside:avoid;border-color:#ccc}.plots{columns:2}details{display:none}"
+    ".again{break-inside:avoid;border-color:#ccc}figure{margin:0}"
+    ".plots{columns:auto;display:grid;grid-template-columns:1fr 1fr;gap:12px}"
+    ".cards,.cards.wide{grid-template-columns:repeat(3,1fr)}.value{font-size:20pt}details{display:none}"
     "*{-webkit-print-color-adjust:exact;print-color-adjust:exact}}"
 )

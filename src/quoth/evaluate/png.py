@@ -1,5 +1,6 @@
 """The same plots as PNG, drawn by matplotlib (extra ``eval``)."""
 
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -89,10 +90,9 @@ def _dress(plot: Plot, axes: Any) -> None:
             **at, s=f" {mark.label}", transform=transform, color=_SOFT, fontsize=8, ha=side, va="bottom"
         )
     several = len(plot.series) > 1
-    axes.set_title(
-        plot.title, loc="left", color=_INK, fontsize=11, fontweight="bold", pad=26 if several else 8
-    )
+    columns = 4 if sum(len(s.label) + 5 for s in plot.series) <= 76 else 2
+    lines = ceil(len(plot.series) / columns) if several else 0
+    axes.set_title(plot.title, loc="left", color=_INK, fontsize=11, fontweight="bold", pad=8 + 17 * lines)
     if several:
-        axes.legend(
-            loc="lower left", bbox_to_anchor=(0, 1.0), ncols=4, frameon=False, fontsize=8.5, handlelength=1.2
-        )
+        style = {"frameon": False, "fontsize": 8.5, "handlelength": 1.2}
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=columns, **style)

@@ -127,7 +127,9 @@ def sentences_evaluation(
     place = {case.gold.id: case for case in cases}
     taken = [place[id] for id in main.ids]
     beside = {name: score_ranking(gold, r, convention="has-positive") for name, r in runs.items()}
-    tables, plots = breakdown({name: s.columns["AP"] for name, s in beside.items()}, taken, seed=seed)
+    tables, plots = breakdown(
+        {name: s.columns["AP"] for name, s in beside.items()}, taken, label="MAP", seed=seed
+    )
     times = query_times([row["ms"] for row in rows if "ms" in row] or [0.0])
     return Evaluation(
         kind="sentences",
@@ -329,7 +331,7 @@ def _trigger_plot(gold: Sequence[GoldRanking], run: Run, level: Level, threshold
         "Triggering by threshold",
         "line",
         "threshold on the score",
-        "",
+        "precision, recall, F1",
         series,
         marks=(Mark(threshold, f"in use: {threshold:.3g}"),),
         note="The best point on this curve is an oracle.",

@@ -115,6 +115,26 @@ def system_evaluation(
     )
 
 
+def top_k_by_system(
+    systems: Mapping[str, Sequence[Row]], cases: Sequence[Case], *, null_threshold: float = 0.0
+) -> tuple[Table, Plot]:
+    """Return EM and F1 of any of the top k answers, k = 1..10, of several systems in one table and one plot.
+
+    Systems are named rows over the same cases: ways of reading (joint, concatenate, each), or numbers of
+    passages. Rows of ``run_system`` use their own threshold, those of ``run_reader`` *null_threshold*.
+    """
+    found: list[tuple[str, dict[int, tuple[float, float]]]] = []
+    for name, rows in systems.items():
+        if [row["id"] for row in rows] != [case.id for case in cases]:
+            raise InputError(f"The rows of {name!r} are not of these questions, in this order.")
+        lists = [_answers(row, row.get("threshold", null_threshold)) for row in rows]
+        found.append((name, _top_k(lists, cases)))
+    header = ("k", *(f"{metric}, {name}" for name, _ in found for metric in ("EM", "F1")))
+    body = tuple((k, *(value for _, top in found for value in top[k])) for k in KS)
+    note = "No answer counts as one of the answers, where its score ranks it; k = 1 is what the system says."
+    return Table("top-k", "Any of the top k answers", header, body, 2, note), _system_plot(found)
+
+
 def span_figures(
     spans: SpanScores, cases: Sequence[Case], *, split: str = "", seed: int = 0
 ) -> tuple[Figure, ...]:
@@ -322,12 +342,14 @@ def _questions(title: str, spans: SpanScores, cases: Sequence[Case]) -> RunScore
 def _time_metrics(times: QueryTimes, rows: Sequence[Row]) -> dict[str, float]:
     tokens = [row["tokens"] for row in rows if "tokens" in row]
     read = [row["read"] for row in rows if "read" in row]
+    peaks = [row["peak_mb"] for row in rows if row.get("peak_mb")]
     return {
         "median_ms": times.median_ms,
         "p95_ms": times.p95_ms,
         "mean_ms": times.mean_ms,
         "median_tokens": float(median(tokens)) if tokens else 0.0,
         "median_passages": float(median(read)) if read else 0.0,
+        **({"peak_memory_mb": max(peaks)} if peaks else {}),
     }
 
 
