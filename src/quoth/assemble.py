@@ -16,8 +16,10 @@ from quoth.settings import Chosen
 from quoth.types import Document, Filter, Passage, Query, Scored, Trace
 
 if TYPE_CHECKING:
+    from quoth.evaluate import SystemFacts
     from quoth.pipeline import Pipeline
-    from quoth.read.calibrate import Calibration
+    from quoth.reading.calibrate import Calibration
+    from quoth.retrieve.store import Index
 
 INDEX_FOLDER = ".quoth"
 PROJECT_FILE = "quoth.toml"
@@ -112,9 +114,9 @@ def _opensearch(address: Address, settings: Settings, *, create: bool) -> Store:
 def open_reader(settings: Settings) -> "tuple[Reader, Calibration]":
     """Return the reader that the settings name, within the profile's budget, and its calibration."""
     from quoth.models import load_reader
-    from quoth.read.calibrate import Calibration
-    from quoth.read.profiles import PROFILES
-    from quoth.read.reader import ReadSettings, SpanReader
+    from quoth.reading.calibrate import Calibration
+    from quoth.reading.profiles import PROFILES
+    from quoth.reading.reader import ReadSettings, SpanReader
 
     profile = PROFILES[_text(settings, "profile")]
     name = _text(settings, "reader")
@@ -134,10 +136,42 @@ def open_reader(settings: Settings) -> "tuple[Reader, Calibration]":
     return reader, load_calibration(chosen, _text(settings, "profile"))
 
 
+def open_whole_reader(settings: Settings) -> Reader:
+    """Return the reader without a budget: every passage it is given is read whole."""
+    reader, _ = open_reader(settings)
+    from quoth.reading.reader import SpanReader
+
+    if not isinstance(reader, SpanReader):
+        return reader
+    whole = replace(reader.settings, max_tokens=0, budget_ms=0)
+    return SpanReader(reader.model, mode=reader.mode, settings=whole)
+
+
+def reader_name(settings: Settings) -> str:
+    """Return the name of the reader that the settings choose."""
+    from quoth.reading.profiles import PROFILES
+
+    name = _text(settings, "reader")
+    return PROFILES[_text(settings, "profile")].reader if name == "auto" else name
+
+
+def retriever_name(retriever: Retriever, settings: Settings) -> str:
+    """Return what a report calls this retriever."""
+    about = getattr(retriever, "info", None)
+    analyzer = dict(about()).get("analyzer", "") if about is not None else ""
+    return " ".join(part for part in (type(retriever).__name__, str(analyzer)) if part)
+
+
+def threshold_of(settings: Settings) -> float | None:
+    """Return the null threshold that was asked for; None for the reader's own."""
+    given = _text(settings, "null_threshold")
+    return None if given == "auto" else _decimal("null_threshold", given)
+
+
 def load_calibration(reader: str, profile: str) -> "Calibration":
     """Return what was fitted for this reader and profile; an uncalibrated one where nothing was."""
     from quoth.models import folder
-    from quoth.read.calibrate import Calibration
+    from quoth.reading.calibrate import Calibration
 
     try:
         path = folder(reader) / "calibration.json"
@@ -254,7 +288,6 @@ def make_pipeline(
     from quoth.pipeline import Pipeline
     from quoth.rank import RANKERS
 
-    threshold = _text(settings, "null_threshold")
     k = _number(settings, "k")
     return Pipeline(
         retriever=retriever,
@@ -265,7 +298,7 @@ def make_pipeline(
         ranker=open_ranker(_text(settings, "ranker")),
         k=k,
         n_passages=k,
-        threshold=None if threshold == "auto" else _decimal("null_threshold", threshold),
+        threshold=threshold_of(settings),
         quote=settings["answer"].value,  # type: ignore[arg-type]  # a choice of the table
         stale=_stale_check(retriever, root),
         settings={name: str(chosen.value) for name, chosen in settings.items()},
@@ -288,6 +321,88 @@ def _stale_check(retriever: Retriever, root: Path) -> Callable[[Sequence[str]], 
     return lambda document_ids: stale(knows, document_ids, root=root)
 
 
+def floors() -> dict[str, Ranker]:
+    """Return the lexical rankers that stand beside every figure of sentence selection."""
+    from quoth.rank import RANKERS
+
+    return {name: RANKERS[name]() for name in ("constant", "count", "bm25")}
+
+
+def documents_of(path: Path) -> list[Document]:
+    """Return the documents of a data set whose questions can be asked: its own texts, as its passages."""
+    from quoth.datasets import OpenDataset, SpanDataset, load
+    from quoth.evaluate import span_documents
+
+    data = load(path)
+    if isinstance(data, SpanDataset):
+        return span_documents(data)[0]
+    if isinstance(data, OpenDataset) and data.documents:
+        return [Document(d.id, d.text, title=d.title) for d in data.documents.values()]
+    raise InputError(f"{path} has no texts of its own to search.", hint="Name an index with --index.")
+
+
+def index_documents(folder: Path, documents: Sequence[Document], settings: Settings) -> "Index":
+    """Make an index of documents that come from no file, in *folder*; return it for reading."""
+    from quoth.retrieve.store import Index
+    from quoth.types import Source
+
+    with Index.create(folder, analyzer=_text(settings, "analyzer"), split=_text(settings, "split")) as index:
+        index.put([(Source(d.id, d.sha256), (replace(d, source=d.source or d.id),)) for d in documents])
+    return Index.open(folder)
+
+
+def with_vectors(index: "Index", folder: Path, settings: Settings) -> Retriever:
+    """Return *index* as the settings' ``retriever`` wants it: itself, or with vectors made for it."""
+    wanted = _text(settings, "retriever")
+    if wanted in ("auto", "lexical"):
+        return index
+    raise InputError(f"There are no vectors for --retriever {wanted}.")
+
+
+def expanding(retriever: Retriever, settings: Settings) -> Retriever:
+    """Return *retriever* behind the expanders that the settings name."""
+    expanders = open_expanders(_text(settings, "expand"))
+    return Expanding(retriever, expanders) if expanders else retriever
+
+
+@dataclass(frozen=True, slots=True)
+class Expanding:
+    """A retriever whose queries are expanded first."""
+
+    inner: Retriever
+    expanders: tuple[Expander, ...]
+
+    def retrieve(self, query: Query, *, k: int) -> Sequence[Scored[Passage]]:
+        """Return what the inner retriever finds for the expanded query."""
+        for expander in self.expanders:
+            query = expander.expand(query)
+        return self.inner.retrieve(query, k=k)
+
+    def document(self, id: str) -> Document:
+        """Return a document, whole."""
+        return self.inner.document(id)
+
+
+def system_facts(
+    settings: Settings, *, retriever: Retriever | None = None, parts: Mapping[str, str] | None = None
+) -> "SystemFacts":
+    """Return what a manifest says of the parts: names, hashes of weights, settings."""
+    from quoth.evaluate import SystemFacts
+    from quoth.models import shipped
+
+    named = dict(parts or {})
+    hashes: dict[str, str] = {}
+    if "reader" in settings:
+        name = reader_name(settings)
+        named["reader"] = name
+        card = shipped().get(name)
+        hashes = {f"{name}/{file}": record.sha256 for file, record in card.files.items()} if card else {}
+    about = getattr(retriever, "info", None)
+    if about is not None:
+        named |= {f"index {key}": str(value) for key, value in dict(about()).items()}
+    return SystemFacts(named, hashes, {name: str(chosen.value) for name, chosen in settings.items()})
+
+
 def writable(retriever: Retriever) -> Store:
     """Return *retriever* as the store that it is. Raise ``InputError`` for one that holds no list of documents."""
     if not hasattr(retriever, "entries"):
@@ -307,7 +422,7 @@ def document_id_of(retriever: Retriever, given: str) -> str:
 def facts(library: Library) -> dict[str, object]:
     """Return what an index says of itself, and what would answer from it."""
     from quoth.models import shipped
-    from quoth.read.profiles import PROFILES
+    from quoth.reading.profiles import PROFILES
 
     about = getattr(library.retriever, "info", None)
     told: dict[str, object] = dict(about()) if about is not None else {}
@@ -318,7 +433,7 @@ def facts(library: Library) -> dict[str, object]:
     card = shipped().get(str(told["reader"]))
     if card is not None:
         told["reader_language"] = "English"
-        told["reader_sha256"] = card.sha256
+        told["reader_sha256"] = {name: record.sha256 for name, record in card.files.items()}
     return told
 
 

@@ -6,7 +6,7 @@
 Arguments, errors, result dictionaries and the way of scoring are those of the pipeline as it last
 stood in Transformers 4 (4.57). That way is not ours: a score is a probability within one window,
 windows are compared all the same, and a "no answer" competes only when it is asked for.
-``quoth.read`` has one scale and one null score for all of a text.
+``quoth.reading`` has one scale and one null score for all of a text.
 """
 
 import unicodedata
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from quoth.read.windows import Placed
+    from quoth.reading.windows import Placed
 
     Doubles = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -216,7 +216,7 @@ def _check(choice: _Choice) -> None:
 
 def _answer(model: SpanModel, pairs: Sequence[tuple[str, str]], choice: _Choice) -> list[Answers]:
     """Return the answers of each pair; the windows of all go to the model together."""
-    from quoth.read import windows
+    from quoth.reading import windows
 
     asked = model.tokenize([question for question, _ in pairs])
     told = [windows.of_passage(t, 0) for t in model.tokenize([context for _, context in pairs])]

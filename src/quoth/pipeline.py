@@ -10,9 +10,9 @@ from quoth import text
 from quoth.errors import InputError
 from quoth.protocols import Expander, Ranker, Reader, Retriever
 from quoth.rank.top import top
-from quoth.read.calibrate import Calibration, features
-from quoth.read.combine import combine, probabilities
-from quoth.read.spans import Group, merge
+from quoth.reading.calibrate import Calibration, features
+from quoth.reading.combine import combine, probabilities
+from quoth.reading.spans import Group, merge
 from quoth.types import (
     Answer,
     Candidate,
@@ -64,7 +64,7 @@ class Pipeline:
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def ask(self, query: Query) -> Trace:
-        """Return all that was seen on the way to the answer. Raise ``InputError`` for an empty or over-long question."""
+        """Return all that was seen on the way to the answer. Raise ``InputError`` for a blank or over-long one."""
         check_question(query.question)
         clock = Clock()
         with clock("expand"):

@@ -88,8 +88,14 @@ def _explained(trace: Trace) -> dict[str, Any]:
         },
         "candidates": [scored_json(c) for c in trace.candidates],
         "passages": [scored_json(p) for p in trace.passages],
-        "sentences": [{**_slice(s.item), "document": s.item.document_id, "score": _number(s.score)} for s in trace.sentences],
-        "spans": [{**_slice(s.item), "document": s.item.document_id, "score": _number(s.score)} for s in trace.reading.spans],
+        "sentences": [
+            {**_slice(s.item), "document": s.item.document_id, "score": _number(s.score)}
+            for s in trace.sentences
+        ],
+        "spans": [
+            {**_slice(s.item), "document": s.item.document_id, "score": _number(s.score)}
+            for s in trace.reading.spans
+        ],
         "passages_read": trace.reading.read,
         "windows": trace.reading.windows,
     }
@@ -98,7 +104,12 @@ def _explained(trace: Trace) -> dict[str, Any]:
 def scored_json(scored: Scored[Passage]) -> dict[str, Any]:
     """Return one passage with its score."""
     passage = scored.item
-    return {"document": passage.document_id, "title": passage.title, **_slice(passage), "score": _number(scored.score)}
+    return {
+        "document": passage.document_id,
+        "title": passage.title,
+        **_slice(passage),
+        "score": _number(scored.score),
+    }
 
 
 def _slice(item: Passage | Sentence | Span) -> dict[str, Any]:

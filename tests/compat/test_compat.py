@@ -23,7 +23,7 @@ def answerer(toy: Maker) -> QuestionAnswering:
 
 def plain(model: Any, question: str, context: str, **choice: Any) -> list[dict[str, Any]]:
     """Return the pipeline's answers by its rules, one span at a time."""
-    from quoth.read import windows
+    from quoth.reading import windows
 
     longest, stride = choice["max_seq_len"], choice["doc_stride"]
     ids = model.tokenize([question])[0].ids[:64]

@@ -8,7 +8,7 @@ from quoth.errors import InputError
 from quoth.pipeline import MAX_QUESTION, Pipeline, without_quoting
 from quoth.protocols import Retriever
 from quoth.rank import TfidfRanker
-from quoth.read import Calibration
+from quoth.reading import Calibration
 from quoth.schema import trace_json
 from quoth.testing import FakeRanker, FakeReader, FakeRetriever
 from quoth.types import Document, Phrase, Query, Segment

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from quoth.errors import InputError, ModelError
-from quoth.read import (
+from quoth.reading import (
     FEATURES,
     PROFILES,
     Calibration,

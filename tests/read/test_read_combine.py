@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quoth.errors import InputError
-from quoth.read import combine, merge, probabilities
+from quoth.reading import combine, merge, probabilities
 from quoth.types import Reading, Scored, Span
 
 score = st.floats(-20, 20, allow_nan=False)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from quoth.errors import InputError, ModelError
 from quoth.protocols import Layout, Reader, SpanModel
-from quoth.read import ReadSettings, SpanReader
+from quoth.reading import ReadSettings, SpanReader
 from quoth.types import Passage, Reading
 
 Maker = Callable[..., Any]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from quoth.models import load_reader, shipped
-from quoth.read import ReadSettings, SpanReader, merge
+from quoth.reading import ReadSettings, SpanReader, merge
 from quoth.testing import FakeSpanModel, check_reader
 from quoth.types import Passage
 

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from quoth.protocols import Layout, Tokens
-from quoth.read import spans, windows
+from quoth.reading import spans, windows
 
 BERT = Layout(before=(101,), between=(102,), after=(102,), passage_type=1)
 

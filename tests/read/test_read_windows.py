@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from quoth.errors import InputError
 from quoth.protocols import Layout, Tokens
-from quoth.read import windows
+from quoth.reading import windows
 
 BERT = Layout(before=(101,), between=(102,), after=(102,), passage_type=1)
 XLNET = Layout(

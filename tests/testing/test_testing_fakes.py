@@ -5,7 +5,7 @@ import pytest
 
 from quoth import testing
 from quoth.errors import CheckError, InputError, QuothError
-from quoth.read import SpanReader
+from quoth.reading import SpanReader
 from quoth.testing import FakeEncoder, FakeRanker, FakeReader, FakeRetriever, FakeSpanModel, check_reader
 from quoth.types import Candidate, Document, Filter, Passage, Phrase, Query, Term
 

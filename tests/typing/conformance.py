@@ -15,7 +15,7 @@ from quoth.rank import (
     TfidfRanker,
     WordCountRanker,
 )
-from quoth.read import SpanReader
+from quoth.reading import SpanReader
 from quoth.retrieve.dense.retriever import DenseRetriever, HybridRetriever, RescoringRetriever
 from quoth.retrieve.mediawiki.retriever import MediaWiki
 from quoth.retrieve.memory import MemoryRetriever

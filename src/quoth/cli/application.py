@@ -7,7 +7,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 def application() -> typer.Typer:
     """Return the application with every command group."""
-    from quoth.cli import ask, data, index, library, reproduce
+    from quoth.cli import ask, data, evaluate, index, library, reproduce, score
 
     app = typer.Typer(
         name="quoth",
@@ -18,8 +18,16 @@ def application() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings=CONTEXT,
     )
-    for command, name in (*index.COMMANDS, *ask.COMMANDS, *library.COMMANDS, *reproduce.COMMANDS):
+    for command, name in (
+        *index.COMMANDS,
+        *ask.COMMANDS,
+        *library.COMMANDS,
+        *evaluate.COMMANDS,
+        *reproduce.COMMANDS,
+    ):
         app.command(name)(command)
     app.add_typer(library.config, name="config")
+    app.add_typer(score.score, name="score")
+    app.add_typer(evaluate.evaluate, name="eval")
     app.add_typer(data.app, name="data")
     return app

@@ -19,7 +19,7 @@ from quoth.evaluate.cases import Case
 from quoth.evaluate.spans import exact_match, f1
 from quoth.models import load_reader
 from quoth.protocols import Retriever
-from quoth.read import (
+from quoth.reading import (
     PROFILES,
     Calibration,
     Held,

@@ -1,6 +1,6 @@
 """Reading: passages in, exact spans and one "no answer" score out."""
 
-from quoth.read.calibrate import (
+from quoth.reading.calibrate import (
     FEATURES,
     Calibration,
     Held,
@@ -10,11 +10,11 @@ from quoth.read.calibrate import (
     fit_weight,
     fold_of,
 )
-from quoth.read.calibrate import save as save_calibrations
-from quoth.read.combine import combine, probabilities
-from quoth.read.profiles import PROFILES, Profile
-from quoth.read.reader import ReadSettings, SpanReader
-from quoth.read.spans import Group, merge
+from quoth.reading.calibrate import save as save_calibrations
+from quoth.reading.combine import combine, probabilities
+from quoth.reading.profiles import PROFILES, Profile
+from quoth.reading.reader import ReadSettings, SpanReader
+from quoth.reading.spans import Group, merge
 
 __all__ = [
     "FEATURES",

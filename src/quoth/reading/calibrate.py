@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quoth.errors import InputError, ModelError
-from quoth.read.combine import probabilities
-from quoth.read.spans import same
+from quoth.reading.combine import probabilities
+from quoth.reading.spans import same
 from quoth.types import Reading
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quoth.read.windows import Placed, Text
+from quoth.reading.windows import Placed, Text
 from quoth.types import Reading
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import numpy as np
 
 from quoth.errors import InputError, ModelError
 from quoth.protocols import SpanModel, Window
-from quoth.read import spans, windows
-from quoth.read.windows import Placed, Text
+from quoth.reading import spans, windows
+from quoth.reading.windows import Placed, Text
 from quoth.types import Passage, Reading, ReadMode, Scored, Span
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Finding passages: the embedded store, servers, vectors, and their fusion."""
