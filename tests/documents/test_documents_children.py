@@ -12,7 +12,7 @@ from pathlib import Path
 import documents_fixtures as make
 import pytest
 
-from quoth.documents import LoadOptions, load
+from quoth.documents import LoadOptions, _ocr, load
 from quoth.documents._extract import Job
 from quoth.documents._pool import Pool
 from quoth.errors import DocumentError
@@ -72,20 +72,20 @@ def test_time_is_limited(tmp_path: Path) -> None:
     """A file that takes too long is ended, soon after its time, and the next is read."""
     slow = make.write(tmp_path, "a.html", "<p>some words here</p>\n" * 1_000_000)
     began = time.monotonic()
-    with pytest.raises(DocumentError, match="more than 1 s") as caught:
-        load(slow, source="a.html", options=LoadOptions(seconds=1))
+    with pytest.raises(DocumentError, match="more than 2 s") as caught:
+        load(slow, source="a.html", options=LoadOptions(seconds=2))
     assert caught.value.code == "extractor_limit"
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 100
     good = make.write(tmp_path, "b.html", "<p>good")
-    assert load(good, source="b.html", options=LoadOptions(seconds=1))[0].text == "good"
+    assert load(good, source="b.html", options=LoadOptions(seconds=2))[0].text == "good"
 
 
 def test_memory_is_limited(tmp_path: Path) -> None:
     """A file that needs more memory than it may have is named, and the next is read."""
-    big = make.write(tmp_path, "a.html", "<p>some words here</p>\n" * 500_000)
+    big = make.write(tmp_path, "a.eml", b"Subject: large\n\n" + b"some words here\n" * 4_000_000)
     options = LoadOptions(memory_bytes=192 << 20)
     with pytest.raises(DocumentError, match=r"memory|192 MB") as caught:
-        load(big, source="a.html", options=options)
+        load(big, source="a.eml", options=options)
     assert caught.value.code == "extractor_limit"
     assert load(make.write(tmp_path, "b.html", "<p>good"), source="b.html", options=options)[0].text == "good"
 
@@ -182,7 +182,9 @@ def test_tesseract_is_given_pictures(tmp_path: Path, programs: Path) -> None:
     assert document.text == "One.\fTwo."
 
 
-def test_an_ocr_program_that_fails_or_hangs_is_ended(tmp_path: Path, programs: Path) -> None:
+def test_an_ocr_program_that_fails_or_hangs_is_ended(
+    tmp_path: Path, programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its last words are the reason; one that takes too long is ended with all that it started."""
     scan = make.write(tmp_path, "scan.pdf", make.pdf([""]))
     fake(programs, "ocrmypdf", "print('first\\nno language', file=sys.stderr)\nsys.exit(3)")
@@ -190,9 +192,10 @@ def test_an_ocr_program_that_fails_or_hangs_is_ended(tmp_path: Path, programs: P
         load(scan, source="scan.pdf")
     assert caught.value.code == "no_text_layer"
     mark = tmp_path / "pid"
+    monkeypatch.setattr(_ocr, "SLOWER", 1)
     fake(programs, "ocrmypdf", f"import os\nopen({str(mark)!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)")
     with pytest.raises(DocumentError) as caught:
-        load(scan, source="scan.pdf", options=LoadOptions(seconds=0.3))
+        load(scan, source="scan.pdf", options=LoadOptions(seconds=3))
     assert caught.value.code == "extractor_limit"
     assert not running(int(mark.read_text(encoding="ascii")))
     assert os.listdir(tmp_path / "bin") == ["ocrmypdf"]

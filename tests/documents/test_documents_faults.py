@@ -37,7 +37,7 @@ def test_zip_bombs_are_not_unpacked(tmp_path: Path) -> None:
     many = {f"m/{n}": b"" for n in range(10_001)}
     assert code(tmp_path, "c.epub", make.epub(["<p>x</p>"], extra=many)) == "too_large_expanded"
     assert code(tmp_path, "d.docx", make.docx(["x"]), max_bytes=40_000) == "too_large_expanded"
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 100
 
 
 def test_a_zip_whose_directory_lies_is_damaged(tmp_path: Path) -> None:
@@ -272,10 +272,24 @@ def test_an_unreadable_file_says_why(tmp_path: Path) -> None:
     """Permissions are a reason, not a crash."""
     path = make.write(tmp_path, "a.txt", "x")
     path.chmod(0)
-    if os.access(path, os.R_OK):
-        pytest.skip("this user may read everything")
-    with pytest.raises(DocumentError, match="Permission denied"):
-        load(path, source="a.txt")
+    user = os.geteuid()
+    if user == 0:  # root may read everything: be somebody else for the moment
+        os.seteuid(65534)
+    try:
+        with pytest.raises(DocumentError, match="Permission denied") as caught:
+            load(path, source="a.txt")
+    finally:
+        os.seteuid(user)
+    assert caught.value.code == "unreadable"
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="there is no /proc")
+def test_a_disk_error_is_a_reason() -> None:
+    """A file that opens and cannot be read says what the system said."""
+    for read in (lambda p: load(p, source="x"), digest):
+        with pytest.raises(DocumentError, match="Input/output error") as caught:
+            read(Path("/proc/self/mem"))
+        assert caught.value.code == "unreadable"
 
 
 def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
