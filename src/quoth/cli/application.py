@@ -7,7 +7,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 def application() -> typer.Typer:
     """Return the application with every command group."""
-    from quoth.cli import ask, data, evaluate, index, library, reproduce, score
+    from quoth.cli import ask, data, evaluate, index, library, models, reproduce, score
 
     app = typer.Typer(
         name="quoth",
@@ -30,4 +30,5 @@ def application() -> typer.Typer:
     app.add_typer(score.score, name="score")
     app.add_typer(evaluate.evaluate, name="eval")
     app.add_typer(data.app, name="data")
+    app.add_typer(models.app, name="models")
     return app
