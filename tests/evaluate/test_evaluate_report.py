@@ -220,6 +220,13 @@ def test_a_report_folder_holds_everything_and_reads_back(tmp_path: Path) -> None
     assert not [path for path in out.rglob("*") if path.name.endswith(".tmp")]
 
 
+def test_ids_with_spaces_survive_a_run_file_in_another_spelling(tmp_path: Path) -> None:
+    """A long run must not end in an error over an id: white space is written as %20, and said."""
+    _, notes = write_report(evaluation(run={"q 1": {"a b": 1.0}}, plots=()), manifest(), tmp_path)
+    assert read_run(tmp_path / "run.trec") == {"q%201": {"a%20b": 1.0}}
+    assert notes == ["run.trec: white space in ids is written as %20."]
+
+
 def test_without_matplotlib_the_report_lacks_only_its_pngs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

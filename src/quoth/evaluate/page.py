@@ -75,7 +75,7 @@ def _card(figure: Figure) -> str:
     if figure.tuned_on:
         said.append(figure.tuned_on if figure.tuned_on == TUNED_HERE else f"tuned on {figure.tuned_on}")
     return (
-        f'<article class="card"><h2>{escape(figure.name)}</h2><p class="value">{_value(figure, figure.value)}</p>'
+        f'<article class="card"><h2>{escape(figure.name).replace("/", "/<wbr>")}</h2><p class="value">{_value(figure, figure.value)}</p>'
         f'{bar}{interval}<p class="said">{escape("; ".join(said))}</p></article>'
     )
 

@@ -336,7 +336,7 @@ SHAPE_CSS = (
     ".q-plot .q-value{font-size:11.5px;font-weight:600}.q-plot .q-tick{font-size:11.5px}"
     ".q-end{text-anchor:end}.q-mid{text-anchor:middle}.q-grid{stroke-width:1}.q-zero{stroke-width:1}"
     ".q-line{fill:none;stroke-width:2.25;stroke-linejoin:round;stroke-linecap:round}.q-dot{stroke-width:1.5}"
-    ".q-band{opacity:.16}.q-bar{opacity:.92}.q-mark{stroke-width:1.25;stroke-dasharray:4 4}"
+    ".q-band{opacity:.11}.q-bar{opacity:.92}.q-mark{stroke-width:1.25;stroke-dasharray:4 4}"
     ".q-gap{stroke-width:2;opacity:.55}.q-whisker{stroke-width:1.5;opacity:.75}"
     ".q-hover{fill:transparent}.q-halo{stroke-width:4;paint-order:stroke;stroke-linejoin:round}"
 )

@@ -50,7 +50,7 @@ def retriever_evaluation(
                     interval.n,
                     interval.low,
                     interval.high,
-                    convention=CONVENTIONS[rule],
+                    convention=RULES[rule],
                     split=split,
                 )
             )

@@ -1,5 +1,7 @@
 """Write an evaluation into a folder: manifest, JSON, tables, run files, plots and the page."""
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from quoth.errors import InputError, MissingExtraError
@@ -31,6 +33,7 @@ def write_report(
             f"{root} cannot be made: {error.strerror}.", hint="Choose another folder."
         ) from error
     written = [root / "report.html"]
+    notes: list[str] = []
 
     def put(name: str) -> Path:
         written.append(root / name)
@@ -42,17 +45,28 @@ def write_report(
     for name, data in evaluation.json_files.items():
         write_json(put(name), data)
     if evaluation.run:
-        write_run(put("run.trec"), evaluation.run)
+        notes += _write_run(put("run.trec"), evaluation.run)
     for table in evaluation.tables:
         write_text(put(f"tables/{table.name}.csv"), csv_table(table))
         write_text(put(f"tables/{table.name}.tex"), latex_table(table))
-    notes: list[str] = []
     for plot in evaluation.plots:
         write_text(put(f"plots/{plot.name}.svg"), svg(plot))
         try:
             write_png(plot, root / f"plots/{plot.name}.png")
             written.append(root / f"plots/{plot.name}.png")
         except MissingExtraError as error:
-            notes = [str(error)]
+            notes += [str(error)] if str(error) not in notes else []
     write_text(written[0], page(evaluation, manifest))
     return written, notes
+
+
+def _write_run(path: Path, run: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Write the run; white space in ids, which the format cannot hold, becomes %20, and a note says so."""
+    plain = {_plain(qid): {_plain(c): score for c, score in scores.items()} for qid, scores in run.items()}
+    write_run(path, plain)
+    changed = any(_plain(c) != c for qid, scores in run.items() for c in (qid, *scores))
+    return [f"{path.name}: white space in ids is written as %20."] if changed else []
+
+
+def _plain(id: str) -> str:
+    return re.sub(r"\s", "%20", id) or "%20"

@@ -145,12 +145,7 @@ def score_spans(
     """
     questions = _check(gold, predictions, missing=missing, rule=rule)
     absent = tuple(q.id for q in questions if q.id not in predictions)
-    kept = questions if missing == "wrong" else [q for q in questions if q.id in predictions]
-    if not kept:
-        raise InputError(
-            f"None of the {len(questions)} questions has a prediction, and missing ones are skipped.",
-            hint="Check that the ids of both files agree.",
-        )
+    kept = questions if missing == "wrong" else _predicted(questions, predictions)
     table = _score_each(kept, predictions, rule)
     raw_exact, raw_f1, set_f1 = (np.ascontiguousarray(column) for column in table.T)
     has_answer = np.array([bool(q.answers) for q in kept], dtype=np.bool_)
@@ -241,6 +236,16 @@ def _check(
             hint='Use missing="wrong", or the rule "squad-v2".',
         )
     return questions
+
+
+def _predicted(questions: Sequence[GoldSpans], predictions: Mapping[str, str]) -> list[GoldSpans]:
+    kept = [q for q in questions if q.id in predictions]
+    if not kept:
+        raise InputError(
+            f"None of the {len(questions)} questions has a prediction, and missing ones are skipped.",
+            hint="Check that the ids of both files agree.",
+        )
+    return kept
 
 
 def _score_each(questions: Sequence[GoldSpans], predictions: Mapping[str, str], rule: Rule) -> Array:

@@ -75,16 +75,9 @@ def system_evaluation(
     top = _top_k(lists, cases)
     figures = list(span_figures(spans, cases, split=split, seed=seed))
     metrics: dict[str, float | int | str] = {**spans.metrics, **_top_metrics(top)}
-    answerable = [i for i, case in enumerate(cases) if case.answers]
-    read_hits = np.array([float(any(rows[i].get("flags", {}).get("any-answer", []))) for i in answerable])
-    if answerable:
-        groups = [cases[i].group or cases[i].id for i in answerable]
-        interval = bootstrap(read_hits, groups=groups, seed=seed)
-        name = "answer in what was read"
-        figures.append(
-            Figure(name, 100 * interval.value, interval.n, 100 * interval.low, 100 * interval.high, digits=2)
-        )
-        metrics[name] = 100 * interval.value
+    found = _read_figure(rows, cases, split=split, seed=seed)
+    figures += found
+    metrics |= {figure.name: figure.value for figure in found}
     series = [("full system", top)]
     if reader_rows:
         alone, _ = _spans(reader_rows, cases, threshold)
@@ -208,6 +201,27 @@ def span_plots(spans: SpanScores, odds: Mapping[str, float], threshold: float) -
             )
         )
     return plots
+
+
+def _read_figure(rows: Sequence[Row], cases: Sequence[Case], *, split: str, seed: int) -> list[Figure]:
+    """Return how often what was read holds an answer: the most that any reader could get right."""
+    answerable = [i for i, case in enumerate(cases) if case.answers]
+    if not answerable:
+        return []
+    hits = [float(any(rows[i].get("flags", {}).get("any-answer", []))) for i in answerable]
+    found = bootstrap(hits, groups=[cases[i].group or cases[i].id for i in answerable], seed=seed)
+    return [
+        Figure(
+            "answer in what was read",
+            100 * found.value,
+            found.n,
+            100 * found.low,
+            100 * found.high,
+            convention="answerable questions, any gold answer",
+            split=split,
+            digits=2,
+        )
+    ]
 
 
 def _spans(
