@@ -20,7 +20,7 @@ def digest(path: Path) -> tuple[str, int, int]:
     """
     with open_regular(path) as file:
         status = os.fstat(file.fileno())
-        return _hash(file), status.st_size, status.st_mtime_ns
+        return _hash(file, path), status.st_size, status.st_mtime_ns
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -70,13 +70,13 @@ def read_stable(
     )
 
 
-def _hash(file: BinaryIO) -> str:
+def _hash(file: BinaryIO, path: Path) -> str:
     state = hashlib.sha256()
     try:
         while chunk := file.read(_CHUNK):
             state.update(chunk)
     except OSError as problem:
-        raise _unreadable(Path(str(file.name)), problem) from problem
+        raise _unreadable(path, problem) from problem
     return state.hexdigest()
 
 
