@@ -74,8 +74,9 @@ def _card(figure: Figure) -> str:
     said += [part for part in (figure.convention, f"split {figure.split}" if figure.split else "") if part]
     if figure.tuned_on:
         said.append(figure.tuned_on if figure.tuned_on == TUNED_HERE else f"tuned on {figure.tuned_on}")
+    name = escape(figure.name).replace("/", "/<wbr>")
     return (
-        f'<article class="card"><h2>{escape(figure.name).replace("/", "/<wbr>")}</h2><p class="value">{_value(figure, figure.value)}</p>'
+        f'<article class="card"><h2>{name}</h2><p class="value">{_value(figure, figure.value)}</p>'
         f'{bar}{interval}<p class="said">{escape("; ".join(said))}</p></article>'
     )
 
