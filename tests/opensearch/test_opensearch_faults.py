@@ -1,5 +1,6 @@
 """What a failing server does to a question and to a load: each fault has its right behaviour."""
 
+import json
 import socket
 import ssl
 import threading
@@ -7,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from opensearch_fake import GOOD_SHARDS, HIT, META, RESET, Fake, Reply, fake_server, found
+from opensearch_fake import GOOD_SHARDS, HIT, LEDGER, META, RESET, Fake, Reply, fake_server, found
 
 from quoth.errors import BackendError, BusyError, IndexUnusableError, InputError, QuothError
 from quoth.retrieve.opensearch import Address, ExistingIndex, Fields, OpenSearchStore
@@ -43,7 +44,7 @@ def test_a_good_server_answers(fake: Fake) -> None:
     assert not hits.partial
 
 
-@pytest.mark.parametrize("status", [429, 502, 503, 504])
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
 def test_a_busy_server_is_asked_again(fake: Fake, status: int) -> None:
     """A refusal for now is tried again, with growing pauses, and costs nothing but time."""
     fake.queued["_search"] = [Reply({"error": "busy"}, status)] * 2
@@ -385,6 +386,28 @@ def test_too_large_a_document_is_named_as_such(fake: Fake) -> None:
     fake.always["/_bulk"] = Reply(b"", 413)
     with pytest.raises(InputError, match=r"so large a document.*http.max_content_length"):
         store_on(fake).put(BATCH)
+
+
+def test_a_lost_reply_to_the_first_write_is_no_rival(fake: Fake) -> None:
+    """The ledger was written but the reply lost: the repetition meets our own state, not another writer's."""
+    written: list[bytes] = []
+    replies = iter(
+        [RESET, Reply({"error": {"type": "version_conflict_engine_exception", "reason": "x"}}, 409)]
+    )
+
+    def ledger(body: bytes) -> Reply:
+        if not body:
+            state = json.loads(written[-1]) if written else LEDGER["_source"]
+            return Reply({"_seq_no": len(written), "_primary_term": 1, "_source": state})
+        reply = next(replies, None)
+        if reply is None or reply is RESET:
+            written.append(body)
+        return reply or Reply({"_seq_no": len(written), "_primary_term": 1})
+
+    fake.always["_doc/ledger"] = ledger
+    store_on(fake).put(BATCH)
+    assert json.loads(written[-1])["body"]["writer"] is None
+    assert fake.paths("/_bulk")
 
 
 def test_another_writer_is_named(fake: Fake) -> None:

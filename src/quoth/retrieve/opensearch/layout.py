@@ -252,11 +252,11 @@ def passage_rows(document: Document, path: str, mark: str, *, split: str) -> Ite
         yield (
             f"{mark}:{_digest(document.id)}:{ordinal}",
             {
-                "document_id": document.id,
+                "document_id": pack(document.id),
                 "start": passage.start,
                 "end": passage.end,
                 "ordinal": ordinal,
-                "title": document.title,
+                "title": pack(document.title),
                 "text": passage.text,
                 "facts": facts,
                 "token": mark,

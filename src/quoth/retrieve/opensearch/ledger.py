@@ -117,10 +117,9 @@ class Ledger:
                 dead=_last((*state.dead, *left)),
                 writer=Writer(f"{socket.gethostname()} (process {os.getpid()})", uuid4().hex, now, now),
             )
-            try:
-                return self._set(new), left
-            except Conflict:
-                continue
+            written = self._try(new)
+            if written is not None:
+                return written, left
         raise BusyError("Others write to this index all the time.", hint="Try again in a moment.")
 
     def beat(self, state: State) -> State:
@@ -131,15 +130,21 @@ class Ledger:
 
     def change(self, state: State, *, patient: bool = True) -> State:
         """Write *state* over the one it came from. Raise ``BusyError`` where another has changed it since."""
+        written = self._try(state, patient=patient)
+        if written is None:
+            raise BusyError("Another process took over writing to this index.", hint="Index again.")
+        return written
+
+    def _try(self, state: State, *, patient: bool = True) -> State | None:
+        """Write *state* over the one it came from, and return it; None where another has changed it since.
+
+        A reply may get lost though the write arrived: the repetition then meets our own state.
+        """
         try:
             return self._set(state, patient=patient)
-        except Conflict as problem:
-            now = self.read()  # our own write may have arrived though its reply did not
-            if now == state:
-                return now
-            raise BusyError(
-                "Another process took over writing to this index.", hint="Index again."
-            ) from problem
+        except Conflict:
+            now = self.read()
+            return now if now == state else None
 
     def _set(self, state: State, *, patient: bool = True) -> State:
         sequence, term = state.at

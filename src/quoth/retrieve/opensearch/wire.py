@@ -16,8 +16,11 @@ log = logging.getLogger(__name__)
 MINIMUM = (2, 4)
 """The first version with point-in-time searches under OpenSearch's own address."""
 
-AGAIN = frozenset({429, 502, 503, 504})
-"""Replies that say "not now". (opensearch-py of itself would not try 429 again.)"""
+AGAIN = frozenset({429, 500, 502, 503, 504})
+"""Replies that say "not now", and 500, which a node's death in the middle of a search ends as.
+
+Everything that we send may be sent twice. (opensearch-py of itself would try neither 429 nor 500 again.)
+"""
 
 REST = 5.0
 """Seconds for which a server that did not answer a question is left alone."""
