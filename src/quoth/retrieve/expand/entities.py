@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from quoth.errors import InputError, MissingExtraError
 from quoth.retrieve.expand.gazetteer import Gazetteer
-from quoth.retrieve.expand.lexicon import ASKING, CALENDAR, CLOSED, COMMANDS, bare
+from quoth.retrieve.expand.lexicon import ASKING, CALENDAR, CLOSED, COMMANDS, bare, checked_weight
 from quoth.text import fold, word_spans, words
 from quoth.types import Phrase, Query
 
@@ -100,7 +100,7 @@ class EntityExpander:
     def __init__(self, recogniser: Recogniser, *, weight: float = WEIGHT, singles: bool = True) -> None:
         """*singles* says whether entities of one word count, too: for them a clause is a boost."""
         self._recogniser = recogniser
-        self._weight = weight
+        self._weight = checked_weight(weight)
         self._singles = singles
 
     def expand(self, query: Query) -> Query:

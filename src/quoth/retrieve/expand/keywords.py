@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from quoth.errors import InputError
-from quoth.retrieve.expand.lexicon import CLOSED, COMMANDS, bare
+from quoth.retrieve.expand.lexicon import CLOSED, COMMANDS, bare, checked_weight
 from quoth.text import fold, word_spans, words
 from quoth.types import Phrase, Query, Term
 
@@ -36,7 +36,7 @@ class NgramExpander:
         if not 2 <= shortest <= longest:
             raise InputError(f"n-grams go from {shortest} to {longest}; it must be from 2 up.")
         self._lengths = range(shortest, longest + 1)
-        self._weight = weight
+        self._weight = checked_weight(weight)
 
     def expand(self, query: Query) -> Query:
         """Return *query* with a phrase for each n-gram, its origin ``ngrams: N``."""
@@ -56,7 +56,7 @@ class FocusExpander:
     """Adds weight to what the question asks about ("which *German city* ...")."""
 
     def __init__(self, *, weight: float = FOCUS_WEIGHT) -> None:
-        self._weight = weight
+        self._weight = checked_weight(weight)
 
     def expand(self, query: Query) -> Query:
         """Return *query* with a term for each word of its focus, the origin ``focus``."""

@@ -1,7 +1,9 @@
 """Words that carry no subject: what is never expanded, never an entity and never a feedback term."""
 
 from functools import lru_cache
+from math import inf
 
+from quoth.errors import InputError
 from quoth.retrieve.store.analysis import analyzer
 from quoth.text import STOP_WORDS, words
 
@@ -55,6 +57,13 @@ def stem(word: str) -> str:
     """Return the stem of one word as the English analyzer has it (Snowball); the word itself where it has none."""
     terms = analyzer("english").terms(word)
     return terms[0].text if terms else word
+
+
+def checked_weight(weight: float) -> float:
+    """Return *weight*. Raise ``InputError`` where it is not a number above 0."""
+    if not 0 < weight < inf:
+        raise InputError(f"The weight of an expander is {weight}; it must be a number above 0.")
+    return weight
 
 
 def bare(word: str) -> str:

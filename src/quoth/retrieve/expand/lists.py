@@ -12,7 +12,7 @@ from pathlib import Path
 
 from quoth.errors import InputError
 from quoth.retrieve.expand.gazetteer import folded_words
-from quoth.retrieve.expand.lexicon import CLOSED, bare
+from quoth.retrieve.expand.lexicon import CLOSED, bare, checked_weight
 from quoth.text import fold, word_spans
 from quoth.types import Phrase, Query, Term
 
@@ -35,7 +35,7 @@ class ListExpander:
 
     def __init__(self, rules: Sequence[Rule], *, name: str = "list", weight: float = WEIGHT) -> None:
         self._name = name
-        self._weight = weight
+        self._weight = checked_weight(weight)
         self._rules: dict[tuple[str, ...], list[Rule]] = {}
         for rule in rules:
             self._rules.setdefault(tuple(folded_words(rule.left)), []).append(rule)

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from quoth.errors import InputError
 from quoth.retrieve.expand.entities import Recogniser
-from quoth.retrieve.expand.lexicon import CALENDAR, CLOSED, COMMANDS, bare, stem
+from quoth.retrieve.expand.lexicon import CALENDAR, CLOSED, COMMANDS, bare, checked_weight, stem
 from quoth.text import fold, word_spans
 from quoth.types import Query, Term
 
@@ -73,15 +73,15 @@ class SynonymExpander:
         n: int = PER_WORD,
         weight: float = WEIGHT,
     ) -> None:
-        """Raise ``InputError`` for an *n* below 1 or a negative weight."""
-        if n < 1 or weight < 0:
-            raise InputError(f"n is {n} and weight is {weight}; n must be at least 1, and weight 0 or more.")
+        """Raise ``InputError`` for an *n* below 1 or a weight that is not above 0."""
+        if n < 1:
+            raise InputError(f"n is {n}; it must be at least 1.")
         self._source = source
         self._recogniser = recogniser
         self._is_name = is_name
         self._expandable = expandable
         self._n = n
-        self._weight = weight
+        self._weight = checked_weight(weight)
 
     def expand(self, query: Query) -> Query:
         """Return *query* with at most n terms for each word, each with the origin ``SOURCE: word (reason)``."""

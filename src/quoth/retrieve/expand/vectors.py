@@ -1,5 +1,10 @@
 """Synonyms by static word vectors (GloVe, word2vec) in their text format."""
 
+import hashlib
+import logging
+import os
+import tempfile
+import zipfile
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
@@ -20,6 +25,9 @@ NEIGHBOURS = 10
 """How many neighbours are looked at for each word, before they are filtered."""
 
 _LINES = 20_000
+_WORTH_KEEPING = 10_000_000  # bytes: a second to parse
+
+log = logging.getLogger(__name__)
 
 
 class WordVectors:
@@ -29,13 +37,13 @@ class WordVectors:
         """*vectors* has shape (len(words), dimension). Of a word that is given twice, the first counts."""
         if vectors.ndim != 2 or len(words) != len(vectors):
             raise InputError(f"There are {len(words)} words for vectors of shape {vectors.shape}.")
-        self._words = tuple(words)
-        self._rows = {word: row for row, word in reversed(list(enumerate(self._words)))}
+        self.words = tuple(words)
+        self._rows = {word: row for row, word in reversed(list(enumerate(self.words)))}
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        self._unit = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+        self.unit = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
 
     def __len__(self) -> int:
-        return len(self._words)
+        return len(self.words)
 
     def __contains__(self, word: str) -> bool:
         return word in self._rows
@@ -43,19 +51,19 @@ class WordVectors:
     @property
     def dimension(self) -> int:
         """How many numbers a vector has."""
-        return int(self._unit.shape[1])
+        return int(self.unit.shape[1])
 
     def neighbours(self, word: str, *, n: int = NEIGHBOURS) -> list[tuple[str, float]]:
         """Return the *n* words of highest cosine with *word*, itself left out, best first; none for an unknown word."""
         row = self._rows.get(word)
-        if row is None or n < 1 or len(self._words) < 2:
+        if row is None or n < 1 or len(self.words) < 2:
             return []
-        cosines = self._unit @ self._unit[row]
+        cosines = np.einsum("ij,j->i", self.unit, self.unit[row])  # BLAS threads cost more than they give
         cosines[row] = -np.inf
         n = min(n, len(cosines) - 1)
         best = np.argpartition(-cosines, n - 1)[:n]
         best = best[np.lexsort((best, -cosines[best]))]
-        return [(self._words[i], float(cosines[i])) for i in best]
+        return [(self.words[i], float(cosines[i])) for i in best]
 
 
 class VectorSynonyms:
@@ -81,7 +89,8 @@ class VectorSynonyms:
 def load_vectors(path: Path) -> WordVectors:
     """Read a text file of vectors: a word and its numbers on each line, word2vec's first line of counts allowed.
 
-    A file is read once as long as it stays the same. Raise ``InputError`` where it is missing or a line does not fit.
+    A file is read once as long as it stays the same; what a file over 10 MB says is kept in the user's cache
+    folder, under quoth/vectors. Raise ``InputError`` where it is missing or a line does not fit.
     """
     try:
         facts = path.stat()
@@ -92,6 +101,49 @@ def load_vectors(path: Path) -> WordVectors:
 
 @lru_cache(maxsize=2)
 def _read(path: Path, mtime_ns: int, size: int) -> WordVectors:
+    if size < _WORTH_KEEPING:
+        return _parse(path)
+    key = hashlib.sha256(f"{path.resolve()}\n{mtime_ns}\n{size}".encode("utf-8", "replace")).hexdigest()
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    kept = Path(base) / "quoth" / "vectors" / f"{key[:24]}.npz"
+    found = _load(kept)
+    if found is None:
+        found = _parse(path)
+        _keep(kept, found)
+    return found
+
+
+def _load(kept: Path) -> WordVectors | None:
+    """Return vectors that were parsed before; None where there are none, or the file is damaged."""
+    try:
+        with np.load(kept, allow_pickle=False) as file:
+            words = file["words"].tobytes().decode("utf-8").split("\n")
+            return WordVectors(words, file["vectors"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, InputError) as problem:
+        log.info("the cache %s is of no use (%s)", kept, problem)
+        return None
+
+
+def _keep(kept: Path, vectors: WordVectors) -> None:
+    """Keep parsed vectors, whole or not at all. A cache that cannot be written is a help missed, not a fault."""
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=kept.parent, suffix=".npz", delete=False) as file:
+            part = Path(file.name)
+            try:
+                words = np.frombuffer("\n".join(vectors.words).encode(), dtype=np.uint8)
+                np.savez(file, words=words, vectors=vectors.unit)
+                part.replace(kept)
+            except BaseException:
+                part.unlink(missing_ok=True)
+                raise
+    except OSError as problem:
+        log.info("the cache %s cannot be written (%s)", kept, problem)
+
+
+def _parse(path: Path) -> WordVectors:
     words: list[str] = []
     parts: list[Floats] = []
     dimension = 0
@@ -128,7 +180,7 @@ def _numbers(path: Path, first: int, rows: Sequence[list[str]], dimension: int) 
             hint="GloVe's and word2vec's text formats are read; binary ones are not.",
         )
     try:
-        found = np.array([row[1:] for row in rows], dtype=np.float32)
+        found = np.loadtxt([" ".join(row[1:]) for row in rows], np.float32, comments=None, ndmin=2)
     except ValueError as problem:
         raise InputError(f"{path}, behind line {first}: {problem}.") from problem
     if not np.isfinite(found).all():
