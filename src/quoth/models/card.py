@@ -117,7 +117,7 @@ def read_card(folder: Path) -> Card:
 
 def _card(raw: dict[str, Any]) -> Card:
     known = {k: v for k, v in raw.items() if k in Card.__dataclass_fields__}
-    layout = {k: tuple(v) if isinstance(v, list) else v for k, v in raw["layout"].items()}
+    layout: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in raw["layout"].items()}
     files = {name: Record(**row) for name, row in raw["files"].items()}
     for name in files:
         if Path(name).name != name or name in ("", ".", ".."):

@@ -1,5 +1,6 @@
 """Any extractive reader in a Hugging Face checkpoint, through the extra ``torch``: fp32, on the CPU, offline."""
 
+import json
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -98,7 +99,7 @@ def open_checkpoint(folder: Path, *, name: str = "", threads: int = 0) -> Checkp
     is no span reader, or files that cannot be read. Code in a checkpoint is never run.
     """
     config = read_config(folder)
-    _offline()
+    _quiet_threads()
     try:
         import torch  # noqa: F401
         import transformers
@@ -107,7 +108,7 @@ def open_checkpoint(folder: Path, *, name: str = "", threads: int = 0) -> Checkp
             f"{name or folder} is a Hugging Face checkpoint; reading one needs the extra torch.",
             hint="pip install 'quoth[torch]'",
         ) from problem
-    _check_family(folder, config, transformers)
+    _check_family(folder, config)
     tokenizer = open_tokenizer(folder / "tokenizer.json")
     model = _open_model(folder, transformers)
     layout = probe_layout(tokenizer, segments=takes_segments(model), cls=_cls_id(folder, tokenizer))
@@ -117,10 +118,8 @@ def open_checkpoint(folder: Path, *, name: str = "", threads: int = 0) -> Checkp
 def takes_segments(model: Any) -> bool:
     """Tell whether a model has more than one segment id (RoBERTa has a table of one, DistilBERT none)."""
     config = model.config
-    sizes = [getattr(config, key, None) for key in ("type_vocab_size",)]
-    if config.model_type == "xlnet":
-        return True
-    return sizes[0] is not None and int(sizes[0]) > 1
+    table = getattr(config, "type_vocab_size", None)
+    return config.model_type == "xlnet" or (table is not None and int(table) > 1)
 
 
 def longest_input(model: Any) -> int:
@@ -136,7 +135,7 @@ def longest_input(model: Any) -> int:
     return min(_LONGEST, int(table)) if table and int(table) > 0 else _LONGEST
 
 
-def _check_family(folder: Path, config: dict[str, Any], transformers: Any) -> None:
+def _check_family(folder: Path, config: dict[str, Any]) -> None:
     """Refuse what is no span reader before its weights are read: a fresh random head would answer nonsense."""
     names = [str(n) for n in config.get("architectures") or []]
     if "auto_map" in config or not any("ForQuestionAnswering" in n for n in names):
@@ -156,7 +155,7 @@ def _open_model(folder: Path, transformers: Any) -> Any:
             folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, output_loading_info=True,
             dtype="float32",
         )  # fmt: skip
-    except (OSError, ValueError, RuntimeError, KeyError) as problem:
+    except Exception as problem:  # safetensors' own error has no base class but Exception
         raise ModelError(f"{folder} cannot be loaded: {problem}", code="model_damaged") from problem
     finally:
         if bars:
@@ -174,8 +173,6 @@ def _cls_id(folder: Path, tokenizer: Any) -> int | None:
     """Return the id of the token that the model's config or tokenizer calls its classification token."""
     for name in ("tokenizer_config.json", "special_tokens_map.json"):
         if (folder / name).is_file():
-            import json
-
             token = json.loads((folder / name).read_text(encoding="utf-8")).get("cls_token")
             token = token.get("content") if isinstance(token, dict) else token
             if token is not None:
@@ -184,13 +181,9 @@ def _cls_id(folder: Path, tokenizer: Any) -> int | None:
     return None
 
 
-def _offline() -> None:
-    """Keep the libraries below from calling home, and idle threads from spinning (read when they are imported)."""
-    for variable, value in (
-        ("HF_HUB_OFFLINE", "1"), ("TRANSFORMERS_OFFLINE", "1"), ("HF_HUB_DISABLE_TELEMETRY", "1"),
-        ("TRANSFORMERS_VERBOSITY", "error"), ("OMP_WAIT_POLICY", "PASSIVE"),
-    ):  # fmt: skip
-        os.environ.setdefault(variable, value)
+def _quiet_threads() -> None:
+    """Keep torch's idle threads from spinning, which slows everything else; torch reads it at its import."""
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 @contextmanager

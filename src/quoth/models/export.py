@@ -80,9 +80,9 @@ def export(
 ) -> Card:
     """Write the bundle of a Hugging Face checkpoint folder to *out*, a new folder, and return its card.
 
-    *about* may hold summary, language, licence, training_data and figures. The fp32 graph must
-    give torch's logits within 1e-3 and the same spans, and int8 stay within 10% of their standard deviation, on 32 fixed
-    windows; else ``CheckError``, and nothing is written. Needs the extra ``export``.
+    *about* may hold summary, language, licence, training_data and figures. On 32 fixed windows the fp32
+    graph must give torch's logits within 1e-3 and the same spans, and int8 stay within 10% of the logits'
+    standard deviation; else ``CheckError``, and nothing is written. Needs the extra ``export``.
     """
     from quoth.models.checkpoint import open_checkpoint
 

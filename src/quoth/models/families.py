@@ -5,7 +5,7 @@ A family is a row of ``FAMILIES``. Anything else is read through the extra ``tor
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,10 +59,11 @@ FAMILIES: Mapping[str, Family] = {
 }
 
 
-def read_checkpoint(folder: Path) -> "tuple[Architecture, Tensors]":
+def read_checkpoint(folder: Path, *, head: bool = True) -> "tuple[Architecture, Tensors]":
     """Return the sizes and the fp32 tensors, under our names, of a Hugging Face checkpoint folder.
 
-    Matrices are (in, out). Raises ``ModelError`` for a family, an activation or a file that we do not know.
+    Without *head* it may be any encoder, else it is a span reader. Matrices are (in, out).
+    Raises ``ModelError`` for a family, an activation or a file that we do not know.
     """
     config = read_config(folder)
     kind = str(config.get("model_type"))
@@ -84,9 +85,12 @@ def read_checkpoint(folder: Path) -> "tuple[Architecture, Tensors]":
         )
     raw = read_tensors(folder / "model.safetensors")
     try:
-        return _named(family, config, raw)
+        if not any(name.startswith(family.prefix) for name in raw):  # saved without what stands above it
+            family = replace(family, prefix="")
+        return _named(family, config, raw, head=head)
     except (KeyError, TypeError) as problem:
-        raise ModelError(f"{folder} lacks {problem}; it is no span reader of the family {kind}.",
+        what = "span reader" if head else "encoder"
+        raise ModelError(f"{folder} lacks {problem}; it is no {what} of the family {kind}.",
                          code="model_architecture") from problem  # fmt: skip
 
 
@@ -105,7 +109,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def _named(
-    family: Family, config: dict[str, Any], raw: "Mapping[str, NDArray[Any]]"
+    family: Family, config: dict[str, Any], raw: "Mapping[str, NDArray[Any]]", *, head: bool
 ) -> "tuple[Architecture, Tensors]":
     def get(name: str) -> "NDArray[np.float32]":
         return np.ascontiguousarray(raw[name], np.float32)
@@ -117,9 +121,10 @@ def _named(
         "embeddings.position": get(f"{stem}position_embeddings.weight")[start:],
         "embeddings.norm.weight": get(f"{stem}LayerNorm.weight"),
         "embeddings.norm.bias": get(f"{stem}LayerNorm.bias"),
-        "span.weight": np.ascontiguousarray(get(f"{family.head}.weight").T),
-        "span.bias": get(f"{family.head}.bias"),
     }
+    if head:
+        made["span.weight"] = np.ascontiguousarray(get(f"{family.head}.weight").T)
+        made["span.bias"] = get(f"{family.head}.bias")
     width = made["embeddings.word"].shape[1]
     segments = (
         get(f"{stem}token_type_embeddings.weight") if family.segments else np.zeros((1, width), np.float32)

@@ -7,7 +7,7 @@ its neighbours. Weights stay outside, in the bundle's safetensors file, which ot
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 OURS = "com.microsoft"
 OPSET, IR = 18, 9
-INPUTS, OUTPUT = ("ids", "types"), "logits"
+INPUTS, OUTPUT, VECTOR = ("ids", "types"), "logits", "vector"
+
+Head = Literal["span", "mean", "first"]
 
 
 def build(
@@ -31,9 +33,11 @@ def build(
     *,
     places: Mapping[str, Stretch] | None = None,
     taps: Sequence[str] = (),
+    head: Head = "span",
 ) -> bytes:
     """Return the serialised graph: ids and types (1, n) in, logits (1, n, 2) out.
 
+    With another *head* than ``span`` it gives a vector (1, hidden): the mean over the tokens, or the first one's.
     A matrix is computed in int8 where its tensor is int8. *places* says where each tensor lies in the
     weights file; without it they are put into the graph. *taps* are inner values to give out as well.
     """
@@ -41,21 +45,24 @@ def build(
     x = _embed(writer, architecture)
     for layer in range(architecture.layers):
         x = _layer(writer, architecture, f"layer.{layer}", x)
-    writer.op("MatMul", [x, writer.tensor("span.weight")], "span")
-    writer.op("Add", ["span", writer.tensor("span.bias")], OUTPUT)
-    return writer.serialise(taps)
+    if head == "span":
+        writer.op("MatMul", [x, writer.tensor("span.weight")], "span")
+        output = writer.op("Add", ["span", writer.tensor("span.bias")], OUTPUT)
+        return writer.serialise(output, ("tokens", 2), taps)
+    if head == "mean":
+        axis = writer.constant("axis", np.array([1], np.int64))
+        output = writer.op("ReduceMean", [x, axis], VECTOR, keepdims=0)
+    else:
+        output = writer.op("Gather", [x, writer.constant("first", np.array(0, np.int64))], VECTOR, axis=1)
+    return writer.serialise(output, (architecture.hidden,), taps)
 
 
 def _embed(w: "_Writer", architecture: Architecture) -> str:
     """Word, position and segment embeddings, normalised."""
-    words = w.op("Gather", [w.tensor("embeddings.word"), "ids"], "words")
-    if w.is_int8("embeddings.word"):
-        scale = w.op("Gather", [w.tensor("embeddings.word.scale"), "ids"], "words.scale")
-        words = w.op("Mul", [w.op("Cast", [words], "words.float", to=1), scale], "words.scaled")
     zero = w.constant("zero", np.array([0], np.int64))
     length = w.op("Shape", ["ids"], "length", start=1, end=2)
-    table = w.tensor("embeddings.position")
-    position = w.op("Slice", [table, zero, length, zero], "position")
+    words = w.rows("embeddings.word", "Gather", "ids")
+    position = w.rows("embeddings.position", "Slice", zero, length, zero)
     types = w.op("Gather", [w.tensor("embeddings.type"), "types"], "segment")
     place = w.op("Add", [types, position], "place")
     return w.norm(words, place, "embeddings.norm", architecture.epsilon, "embedded")
@@ -100,6 +107,16 @@ class _Writer:
         self._nodes.append(self._onnx.helper.make_node(kind, inputs, [output], domain=domain, **attributes))
         return output
 
+    def rows(self, name: str, kind: str, *which: str) -> str:
+        """Some rows of a table, as floats: in int8 each row has a scale."""
+        rows = self.op(kind, [self.tensor(name), *which], f"{name}.rows")
+        if not self.is_int8(name):
+            return rows
+        scale = self.op(kind, [self.tensor(f"{name}.scale"), *which], f"{name}.rows.scale")
+        return self.op(
+            "Mul", [self.op("Cast", [rows], f"{name}.rows.float", to=1), scale], f"{name}.rows.scaled"
+        )
+
     def norm(self, x: str, skip: str, name: str, epsilon: float, output: str, bias: str = "") -> str:
         """Layer normalisation of x + skip (+ the bias of the matrix that made x)."""
         inputs = [x, skip, self.tensor(f"{name}.weight"), self.tensor(f"{name}.bias")]
@@ -141,10 +158,10 @@ class _Writer:
             tensor.external_data.add(key=key, value=str(value))
         return tensor
 
-    def serialise(self, taps: Sequence[str]) -> bytes:
+    def serialise(self, output: str, shape: Sequence[str | int], taps: Sequence[str]) -> bytes:
         helper, proto = self._onnx.helper, self._onnx.TensorProto
         ids = [helper.make_tensor_value_info(name, proto.INT64, [1, "tokens"]) for name in INPUTS]
-        outs = [helper.make_tensor_value_info(OUTPUT, proto.FLOAT, [1, "tokens", 2])]
+        outs = [helper.make_tensor_value_info(output, proto.FLOAT, [1, *shape])]
         outs += [helper.make_tensor_value_info(name, proto.FLOAT, None) for name in taps]
         graph = helper.make_graph(self._nodes, "reader", ids, outs, list(self._initialisers.values()))
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(OURS, 1)]

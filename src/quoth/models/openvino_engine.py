@@ -38,6 +38,7 @@ class OpenVinoEngine:
         self._folder, self._card, self._threads = folder, card, threads
         self._lock = threading.Lock()
         self._process = os.getpid()
+        self._left: list[object] = []
         self._request = self._open()
 
     def _open(self) -> Any:
@@ -45,22 +46,30 @@ class OpenVinoEngine:
         return compile_network(network(self._card.architecture, tensors), threads=self._threads)
 
     def run(self, windows: Sequence[Window]) -> "list[Floats]":
-        """Return logits of shape (n, 2) for each window, in the order given; they depend on the batch by at most 1e-4."""
+        """Return logits of shape (n, 2) for each window, in the order given.
+
+        In fp32 they depend on the batch by at most 1e-4.
+        """
         rows: dict[int, Floats] = {}
         lengths = [len(window.ids) for window in windows]
         with self._lock:
             if self._process != os.getpid():
+                self._left.append(self._request)  # to end it is to wait for threads that a fork leaves behind
                 self._request, self._process = self._open(), os.getpid()
             for batch in plan(lengths, budget=BUDGET, multiple=MULTIPLE, longest=self._card.max_length):
                 values = self._infer(windows, batch)
-                rows |= {member: values[row, : lengths[member]].copy() for row, member in enumerate(batch.members)}
+                rows |= {
+                    member: values[row, : lengths[member]].copy() for row, member in enumerate(batch.members)
+                }
         return [rows[i] for i in range(len(windows))]
 
     def _infer(self, windows: Sequence[Window], batch: Batch) -> "Floats":
         padded = pad(windows, batch, pad_id=self._card.pad)
         mask = np.where(padded.mask, np.float32(0), np.float32(_MASKED))[:, None, None, :]
         try:
-            result = self._request.infer([padded.ids, padded.types, mask.astype(np.float32)], share_inputs=True)
+            result = self._request.infer(
+                [padded.ids, padded.types, mask.astype(np.float32)], share_inputs=True
+            )
         except RuntimeError as problem:
             raise ModelError(f"OpenVINO failed: {problem}", hint="Take --engine onnxruntime.") from problem
         return np.asarray(next(iter(result.values())), np.float32)
@@ -79,7 +88,9 @@ def compile_network(model: Any, *, threads: int) -> Any:
     try:
         return core.compile_model(model, "CPU", options).create_infer_request()
     except RuntimeError as problem:
-        raise ModelError(f"OpenVINO cannot compile the reader: {problem}", hint="Take --engine onnxruntime.") from problem
+        raise ModelError(
+            f"OpenVINO cannot compile the reader: {problem}", hint="Take --engine onnxruntime."
+        ) from problem
 
 
 def has_amx() -> bool:
@@ -91,7 +102,10 @@ def has_amx() -> bool:
 
 
 def network(architecture: Architecture, tensors: "Tensors") -> Any:
-    """Return the network as an OpenVINO model: ids, types (b, n) and an additive mask (b, 1, 1, n) in, logits (b, n, 2) out."""
+    """Return the network as an OpenVINO model.
+
+    In: ids and types (b, n), an additive mask (b, 1, 1, n). Out: logits (b, n, 2).
+    """
     import openvino
     from openvino import opset13 as op
 
@@ -142,7 +156,9 @@ class _Builder:
         order = op.constant(np.array([0, 2, 1, 3], np.int64))
         parts = []
         for part, bias in zip(("query", "key", "value"), biases, strict=True):
-            value = op.add(self.matmul(x, f"{name}.{part}"), op.constant(np.ascontiguousarray(bias, np.float32)))
+            value = op.add(
+                self.matmul(x, f"{name}.{part}"), op.constant(np.ascontiguousarray(bias, np.float32))
+            )
             parts.append(op.transpose(op.reshape(value, shape, True), order))
         context = op.scaled_dot_product_attention(*parts, mask)
         flat = op.constant(np.array([0, 0, sizes.hidden], np.int64))

@@ -98,7 +98,7 @@ def _cached(name: str) -> Path:
         return Path(snapshot_download(name, local_files_only=True))
     except (LocalEntryNotFoundError, HFValidationError) as problem:
         raise ModelError(
-            f"There is no reader {name!r}: it is neither shipped ({', '.join(shipped())}), nor a folder, nor downloaded.",
+            f"There is no reader {name!r}: it is not shipped ({', '.join(shipped())} are), no folder, not downloaded.",
             hint=f"`quoth models pull {name}` downloads a model from Hugging Face.",
             code="model_missing",
         ) from problem

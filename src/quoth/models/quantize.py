@@ -8,7 +8,7 @@
   the least squared error on sample windows stays; where none gains a tenth, none is used. Behind the attention
   it costs nothing, the value matrix takes it up.
 * Rounding errors of a matrix's rows are made up for in its other rows (GPTQ).
-* Word embeddings get one scale a row. The span head, norms, biases and the two small tables stay as they are.
+* Word and position embeddings get one scale a row. The span head, norms, biases and segments stay as they are.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,8 +31,16 @@ _POWERS = (0.3, 0.45, 0.6, 0.75)
 _QUANTILES = (0.6, 0.75, 0.9, 0.98)
 _WORTH = 0.9
 _DAMPING, _BLOCK = 0.01, 64
+_NULL_WEIGHT = 4.0
 _SITES = ("context", "attended", "inner")
-_READS = {"query": "input", "key": "input", "value": "input", "output": "context", "up": "attended", "down": "inner"}
+_READS = {
+    "query": "input",
+    "key": "input",
+    "value": "input",
+    "output": "context",
+    "up": "attended",
+    "down": "inner",
+}
 _ROWS = 3  # every third token is enough to choose a vector
 
 
@@ -68,9 +76,9 @@ def quantize(
         for part, site in _READS.items():
             weight = made[f"{name}.{part}.weight"]
             made[f"{name}.{part}.weight"], made[f"{name}.{part}.scale"] = fit_int8(weight, values[site])
-    words, scale = to_int8(made["embeddings.word"].T, limit=127)
-    made["embeddings.word"] = np.ascontiguousarray(words.T)
-    made["embeddings.word.scale"] = scale[:, None]
+    for table in ("embeddings.word", "embeddings.position"):
+        rows, scale = to_int8(made[table].T, limit=127)
+        made[table], made[f"{table}.scale"] = np.ascontiguousarray(rows.T), scale[:, None]
     return made
 
 
@@ -103,7 +111,7 @@ def fit_int8(matrix: "Floats", samples: "Sequence[Floats]") -> "tuple[NDArray[np
     eq. 2 and 3, with the Cholesky form of its section 3.3).
     """
     _, scale = to_int8(matrix)
-    inputs = np.concatenate(samples).astype(np.float64)
+    inputs = np.concatenate([_weighted(sample) for sample in samples]).astype(np.float64)
     second = inputs.T @ inputs
     second[np.diag_indices_from(second)] += _DAMPING * max(float(np.diag(second).mean()), 1e-12)
     factor = np.linalg.cholesky(np.linalg.inv(second)).T
@@ -118,6 +126,13 @@ def fit_int8(matrix: "Floats", samples: "Sequence[Floats]") -> "tuple[NDArray[np
             left[i + 1 : stop] -= np.outer(factor[i, i + 1 : stop], errors[i - start])
         left[stop:] -= factor[start:stop, stop:].T @ errors
     return whole, scale
+
+
+def _weighted(sample: "Floats") -> "Floats":
+    """Return a window's rows with the first, the null position, made to count: half of each decision hangs on it."""
+    weights = np.ones((len(sample), 1), np.float32)
+    weights[0] = _NULL_WEIGHT
+    return sample * weights
 
 
 def best_vector(samples: "Sequence[Floats]", matrix: "Floats") -> "Floats | None":
@@ -158,7 +173,8 @@ def _rounded(values: "Floats") -> "Floats":
     low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
     scale = (high - low) / 255 or 1.0
     zero = np.rint(-low / scale)
-    return ((np.clip(np.rint(values / scale) + zero, 0, 255) - zero) * scale).astype(np.float32)
+    whole: Floats = np.clip(np.rint(values / scale) + zero, 0, 255).astype(np.float32)
+    return np.asarray((whole - zero) * scale, np.float32)
 
 
 def _fold(tensors: "Tensors", name: str, vector: "Floats", hidden: int) -> None:
