@@ -45,8 +45,7 @@ def holds(condition: Filter, row: Row) -> bool:
     if condition.key == "folder":
         folder = _plain(condition.value)
         return not folder or folder in _folders(row.path)
-    passage = row.passage
-    values = values_of(row.metadata, id=passage.document_id, title=passage.title, path=row.path)
+    values = values_of(row.values(), id=row.id, title=row.title, path=row.path)
     value = values.get(condition.key)
     return value is not None and _compare(value, condition.comparison, condition.value)
 

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +17,20 @@ VISIBLE = "{0}.born <= :state AND ({0}.died IS NULL OR {0}.died > :state)"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A passage as a search needs it: where it is, and what the filters look at."""
+    """A passage without its text: where it is, and what the filters look at (``metadata`` is JSON)."""
 
     document: int
-    passage: Passage
+    id: str
+    start: int
+    end: int
+    title: str
     path: str
-    metadata: Mapping[str, str]
+    metadata: str
+
+    def values(self) -> dict[str, str]:
+        """Return the document's metadata."""
+        found: dict[str, str] = json.loads(self.metadata)
+        return found
 
 
 def insert_file(connection: sqlite3.Connection, source: Source, *, born: int) -> int:
@@ -101,32 +109,28 @@ def delete_documents(connection: sqlite3.Connection, numbers: Sequence[int]) -> 
 
 def whole_text(connection: sqlite3.Connection, document: int) -> str:
     """Return all text of a document. Raise ``IndexUnusableError`` where it was altered on disk."""
-    rows = connection.execute(
-        "SELECT text, crc FROM texts WHERE key >= ? AND key < ? ORDER BY key",
-        (document * CHUNKS, (document + 1) * CHUNKS),
-    )
-    return "".join(_checked(text, crc) for text, crc in rows)
+    return _text(connection, document * CHUNKS, (document + 1) * CHUNKS - 1)
 
 
 def slice_text(connection: sqlite3.Connection, document: int, start: int, end: int) -> str:
     """Return ``text[start:end]`` of a document, reading only the rows that hold it."""
     first, last = start // CHUNK, max(start, end - 1) // CHUNK
-    rows = connection.execute(
-        "SELECT text, crc FROM texts WHERE key BETWEEN ? AND ? ORDER BY key",
-        (document * CHUNKS + first, document * CHUNKS + last),
-    )
-    text = "".join(_checked(text, crc) for text, crc in rows)
+    text = _text(connection, document * CHUNKS + first, document * CHUNKS + last)
     return text[start - first * CHUNK : end - first * CHUNK]
 
 
-def _checked(text: str, crc: int) -> str:
-    if zlib.crc32(text.encode()) != crc:
-        raise IndexUnusableError(
-            "A stored text is not what was written: the catalog is damaged.",
-            hint="Move the index folder aside and run `quoth index` on the documents again.",
-            code="catalog_damaged",
-        )
-    return text
+def _text(connection: sqlite3.Connection, first: int, last: int) -> str:
+    rows = connection.execute(
+        "SELECT CAST(text AS BLOB), crc FROM texts WHERE key BETWEEN ? AND ? ORDER BY key", (first, last)
+    ).fetchall()
+    for stored, crc in rows:
+        if zlib.crc32(stored) != crc:
+            raise IndexUnusableError(
+                "A stored text is not what was written: the catalog is damaged.",
+                hint="Move the index folder aside and run `quoth index` on the documents again.",
+                code="catalog_damaged",
+            )
+    return b"".join([stored for stored, _ in rows]).decode()
 
 
 def find_document(connection: sqlite3.Connection, id: str, *, state: int) -> Document:
@@ -213,21 +217,25 @@ def all_entries(connection: sqlite3.Connection, *, state: int) -> Iterator[Entry
 
 
 def passage_rows(connection: sqlite3.Connection, numbers: Sequence[int], *, state: int) -> dict[int, Row]:
-    """Return the visible passages with these numbers, texts included."""
+    """Return the visible passages with these numbers."""
     found: dict[int, Row] = {}
     for at in range(0, len(numbers), 500):
         some = numbers[at : at + 500]
         rows = connection.execute(
-            'SELECT p.number, p.document, p.start, p."end", d.id, d.title, f.path, d.metadata FROM passages p '
+            'SELECT p.number, p.document, d.id, p.start, p."end", d.title, f.path, d.metadata FROM passages p '
             "JOIN documents d ON d.number = p.document JOIN files f ON f.number = d.file "
             f"WHERE p.number IN ({','.join('?' * len(some))}) AND d.born <= ? AND (d.died IS NULL OR d.died > ?)",
             (*some, state, state),
-        ).fetchall()
-        for number, document, start, end, id, title, path, metadata in rows:
-            text = slice_text(connection, document, start, end)
-            passage = Passage(id, start, end, text, unpack(title))
-            found[number] = Row(document, passage, unpack(path), json.loads(metadata))
+        )
+        for number, document, id, start, end, title, path, metadata in rows:
+            found[number] = Row(document, id, start, end, unpack(title), unpack(path), metadata)
     return found
+
+
+def passage_of(connection: sqlite3.Connection, row: Row) -> Passage:
+    """Return a passage with its text."""
+    text = slice_text(connection, row.document, row.start, row.end)
+    return Passage(row.id, row.start, row.end, text, row.title)
 
 
 def all_passages(connection: sqlite3.Connection, *, state: int) -> Iterator[tuple[int, Passage]]:

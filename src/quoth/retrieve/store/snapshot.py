@@ -9,7 +9,7 @@ from quoth.retrieve.store import filters, records
 from quoth.retrieve.store.analysis import Analyzer
 from quoth.retrieve.store.clauses import Clause, clauses, combined
 from quoth.retrieve.store.engine import View, damaged
-from quoth.types import Document, Entry, Passage, Query, Scored, Source
+from quoth.types import Document, Entry, Filter, Passage, Query, Scored, Source
 
 MOST = 10_000
 """The most passages that one search returns."""
@@ -57,19 +57,21 @@ class Snapshot:
             found = self._resolve(hits, query)
             short = len(found) < k or found[k - 1].score == hits[-1][0]
             if len(hits) < limit or limit >= FURTHEST or not short:
-                return found[:k]
+                break
             limit = min(limit * 4, FURTHEST)
+        return [Scored(records.passage_of(self.connection, s.item), s.score) for s in found[:k]]
 
-    def _resolve(self, hits: Sequence[tuple[float, int]], query: Query) -> list[Scored[Passage]]:
+    def _resolve(self, hits: Sequence[tuple[float, int]], query: Query) -> list[Scored[records.Row]]:
+        """Return the hits that satisfy the filters, in their final order."""
         rows = records.passage_rows(self.connection, [n for _, n in hits], state=self.view.state)
         if len(rows) < len({number for _, number in hits}):
             raise damaged(None, "it names passages that the catalog does not hold")
         found = [
-            Scored(rows[number].passage, score)
+            Scored(rows[number], score)
             for score, number in hits
             if all(filters.holds(condition, rows[number]) for condition in query.filters)
         ]
-        found.sort(key=lambda s: (-s.score, s.item.document_id, s.item.start))
+        found.sort(key=lambda s: (-s.score, s.item.id, s.item.start))
         return found
 
     def explain(self, query: Query, passage: Passage) -> tuple[Match, ...]:
@@ -89,20 +91,44 @@ class Snapshot:
         return tuple(found)
 
     def _number(self, passage: Passage) -> int:
-        row = self.connection.execute(
-            "SELECT p.number FROM passages p JOIN documents d ON d.number = p.document WHERE d.id = :id "
-            f'AND p.start = :start AND p."end" = :end AND {records.VISIBLE.format("d")}',
-            {"id": passage.document_id, "start": passage.start, "end": passage.end, "state": self.view.state},
-        ).fetchone()
-        if row is None:
+        number = self._find(passage.document_id, passage.start, passage.end)
+        if number is None:
             raise InputError(
                 f"The index holds no passage {passage.start}-{passage.end} of {passage.document_id!r}."
             )
-        return int(row[0])
+        return number
+
+    def _find(self, document_id: str, start: int, end: int) -> int | None:
+        """Return the number of the passage that stands there, or None."""
+        row = self.connection.execute(
+            "SELECT p.number FROM passages p JOIN documents d ON d.number = p.document WHERE d.id = :id "
+            f'AND p.start = :start AND p."end" = :end AND {records.VISIBLE.format("d")}',
+            {"id": document_id, "start": start, "end": end, "state": self.view.state},
+        ).fetchone()
+        return None if row is None else int(row[0])
 
     def document(self, id: str) -> Document:
         """Return the document with this *id*, whole. Raise ``InputError`` for an unknown id."""
         return records.find_document(self.connection, id, state=self.view.state)
+
+    def passage(self, document_id: str, start: int, end: int) -> Passage | None:
+        """Return the passage that stands there, or None where there is none."""
+        number = self._find(document_id, start, end)
+        return None if number is None else self.passages_of([number]).get(number)
+
+    def allowed(self, conditions: Sequence[Filter]) -> frozenset[str]:
+        """Return the ids of the documents that satisfy all *conditions*."""
+        filters.check(conditions)
+        rows = self.connection.execute(
+            "SELECT d.number, d.id, d.title, f.path, d.metadata FROM documents d "
+            f"JOIN files f ON f.number = d.file WHERE {records.VISIBLE.format('d')}",
+            {"state": self.view.state},
+        )
+        documents = (
+            records.Row(number, id, 0, 0, records.unpack(title), records.unpack(path), metadata)
+            for number, id, title, path, metadata in rows
+        )
+        return frozenset(row.id for row in documents if all(filters.holds(each, row) for each in conditions))
 
     def source_of(self, document_id: str) -> Source:
         """Return the file that a document came from. Raise ``InputError`` for an unknown id."""
@@ -123,7 +149,7 @@ class Snapshot:
     def passages_of(self, numbers: Iterable[int]) -> Mapping[int, Passage]:
         """Return the passages with these numbers, those that there are."""
         rows = records.passage_rows(self.connection, list(numbers), state=self.view.state)
-        return {number: row.passage for number, row in rows.items()}
+        return {number: records.passage_of(self.connection, row) for number, row in rows.items()}
 
 
 def _shown(part: Clause) -> str:
