@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import running
+from opensearch_server import running
 
 from quoth.retrieve.opensearch import OpenSearchStore
 from quoth.types import Document, Query, Source

@@ -102,7 +102,7 @@ class Client:
         while True:
             try:
                 body = self._once(url)
-                _check(_decoded(body), self.address.place)
+                check_reply(_decoded(body), self.address.place)
                 return body
             except _Passing as problem:
                 attempt += 1
@@ -206,8 +206,8 @@ def _decoded(body: bytes) -> Json:
     return reply
 
 
-def _check(reply: Json, place: str) -> None:
-    """Raise for a reply that is an error of the API."""
+def check_reply(reply: Json, place: str) -> None:
+    """Raise ``BackendError`` (or ask for another try) where a reply is an error of the API."""
     error = reply.get("error")
     if error is None:
         return

@@ -213,7 +213,10 @@ def hits_in(reply: Json) -> tuple[list[int], int]:
         raise BackendError(
             "The wiki's reply to a search cannot be read.", hint="Is searching switched off there?"
         )
-    ids = [row["pageid"] for row in rows if isinstance(row, Mapping) and isinstance(row.get("pageid"), int)]
+    given = [row.get("pageid") for row in rows if isinstance(row, Mapping)]
+    ids = list(
+        dict.fromkeys(id for id in given if isinstance(id, int) and id > 0)
+    )  # 0: a page of another wiki
     total = query.get("searchinfo", {}).get("totalhits") if isinstance(query, Mapping) else None
     return ids, total if isinstance(total, int) else len(ids)
 
