@@ -16,6 +16,7 @@ from store_fixtures import one
 
 from quoth.errors import BusyError, IndexUnusableError, InputError
 from quoth.retrieve.store import Index
+from quoth.retrieve.store.analysis import Analyzer
 from quoth.retrieve.store.engine import Engine
 from quoth.retrieve.store.writing import Writer
 from quoth.types import Query
@@ -176,18 +177,23 @@ def test_an_interrupted_batch_is_undone(index: Index, monkeypatch: pytest.Monkey
 
 
 def test_an_unexplained_failure_is_tried_once_more(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A writer that fails for no reason of ours is replaced, and the batch arrives."""
+    """A writer that fails in the middle of a batch for no reason of ours is replaced, and the batch arrives, once."""
+    index.put([one("a", "old apple"), one("z", "apple")])
     failures = [ValueError("An error occurred in a thread: 'worker'")]
-    real = Engine._write_batch
+    real, calls = Analyzer.prepare, []
 
-    def flaky(self: Engine, *arguments: object) -> int:
-        if failures:
+    def flaky(self: Analyzer, raw: str) -> str:
+        calls.append(raw)
+        if len(calls) == 4 and failures:
             raise failures.pop()
-        return real(self, *arguments)  # type: ignore[arg-type]
+        return real(self, raw)
 
-    monkeypatch.setattr(Engine, "_write_batch", flaky)
-    index.put([one("a", "apple")])
-    assert len(index.retrieve(Query("apple"), k=5)) == 1
+    monkeypatch.setattr(Analyzer, "prepare", flaky)
+    index.put([one("a", "apple"), one("b", "apple"), one("c", "apple")])
+    assert failures == []
+    assert [s.item.text for s in index.retrieve(Query("apple"), k=9)] == ["apple"] * 4
+    index.put([one("d", "apple")])
+    assert len(index.retrieve(Query("apple"), k=9)) == 5
 
 
 def test_a_lost_passage_is_noticed_and_mended(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -274,3 +274,15 @@ def test_a_creation_that_was_cut_off_is_no_index(tmp_path: Path) -> None:
     with Index.open(tmp_path, write=True) as index:
         index.put([one("a", "An apple.")])
         assert len(index.retrieve(Query("apple"), k=1)) == 1
+
+
+def test_a_rebuild_gives_back_the_room_of_what_was_removed(index: Index) -> None:
+    """After most of an index was dropped, a rebuild makes its files small again, and passages keep their numbers."""
+    index.put([one(f"d{i}", f"apple {i} " + "x y z " * 2000) for i in range(300)])
+    index.drop([f"d{i}.txt" for i in range(299)])
+    before = (index.info()["bytes"], list(index.passages()))
+    index.rebuild()
+    index.close()
+    with Index.open(index.folder) as again:
+        assert int(str(again.info()["bytes"])) < int(str(before[0])) / 4
+        assert list(again.passages()) == before[1]

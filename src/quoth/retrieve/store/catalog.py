@@ -29,6 +29,7 @@ CHUNK = 4096
 
 CHUNKS = 1 << 24
 BUSY_MS = 10_000
+LOG_BYTES = 64_000_000
 
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -81,6 +82,7 @@ class Catalog:
         if self._write:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
         connection.execute("PRAGMA cache_size = -8192")
         return connection
 
@@ -160,6 +162,15 @@ class Catalog:
                 if self.writer.in_transaction:
                     self.writer.execute("ROLLBACK")
                 raise
+
+    def shrink(self) -> None:
+        """Give back the room of what was removed, where that is much and nothing stands in the way."""
+        with self.errors():
+            free = self.writer.execute("PRAGMA freelist_count").fetchone()[0]
+            pages = self.writer.execute("PRAGMA page_count").fetchone()[0]
+            room = shutil.disk_usage(self.path.parent).free - 3 * self.path.stat().st_size
+            if free > pages // 4 and room > 0:
+                self.writer.execute("VACUUM")
 
     def close(self) -> None:
         """Close every connection."""

@@ -171,16 +171,17 @@ class Engine:
         return stamp
 
     def _write_batch(self, batch: int, remove: Sequence[int], add: Iterable[Entry]) -> int:
+        # No local name for the writer: a traceback would keep it, and its lock, alive.
         from tantivy import Document, Query
 
         if self._writer is None:
             self._writer = self._index.writer(heap_size=HEAP, num_threads=1)
-        writer, schema, empty = self._writer, self._index.schema, True
+        schema, empty = self._index.schema, True
         # By query: its delete_documents_by_term takes an unsigned value and deletes nothing.
-        writer.delete_documents_by_query(Query.term_query(schema, "batch", batch))
+        self._writer.delete_documents_by_query(Query.term_query(schema, "batch", batch))
         for at in range(0, len(remove), DELETIONS):
             some = list(remove[at : at + DELETIONS])
-            writer.delete_documents_by_query(Query.term_set_query(schema, "document", some))
+            self._writer.delete_documents_by_query(Query.term_set_query(schema, "document", some))
         prepare = self.analyzer.prepare
         for entry in add:
             title = prepare(entry.title)
@@ -192,11 +193,11 @@ class Engine:
                 "text": [title, prepare(entry.text)],
                 "facts": list(entry.facts),
             }
-            writer.add_document(Document.from_dict(fields, schema))
+            self._writer.add_document(Document.from_dict(fields, schema))
             empty = False
         if empty:
-            writer.add_document(Document.from_dict({"batch": batch}, schema))
-        return int(writer.commit())
+            self._writer.add_document(Document.from_dict({"batch": batch}, schema))
+        return int(self._writer.commit())
 
     def discard_writer(self) -> None:
         """Throw the writer away, with all that it had not committed."""

@@ -184,6 +184,7 @@ class Writer:
         self.engine.close()
         self.engine = self._make_generation(words, split, progress)
         self._sweep_generations()
+        self._catalog.shrink()
 
     def _make_generation(self, words: Analyzer, split: str, progress: batches.Step | None) -> Engine:
         with self._catalog.writing() as connection:
