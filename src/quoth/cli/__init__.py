@@ -24,7 +24,7 @@ def run(arguments: list[str]) -> int:
     as_json = "--json" in arguments
     previous = signal.signal(signal.SIGTERM, _terminate)
     try:
-        code = application()(arguments, standalone_mode=False)
+        code = application()(arguments, prog_name="quoth", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except QuothError as error:

@@ -45,6 +45,11 @@ class CheckpointReader:
         return self._name
 
     @property
+    def network(self) -> Any:
+        """The torch module itself, for those who measure against it."""
+        return self._model
+
+    @property
     def layout(self) -> Layout:
         return self._layout
 

@@ -8,7 +8,7 @@ from quoth.reproduce.recipe import Chart, Curve, Inputs, Outcome, Recipe, Row, d
 
 __all__ = ["Chart", "Curve", "Inputs", "Outcome", "Recipe", "Row", "data_folder", "recipe", "recipes"]
 
-_MODULES: tuple[str, ...] = ("calibration",)
+_MODULES: tuple[str, ...] = ("calibration", "speed", "expansion")
 """Modules of this package that define ``RECIPES``; each is imported when a recipe is asked for."""
 
 

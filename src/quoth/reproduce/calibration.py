@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     Doubles = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
-QUESTIONS = 2_000
+QUESTIONS = 1_000
 CANDIDATES = 50
 KEPT = 20
 GRID = (0.0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)
-DEEPEST = {"small": 4_000, "large": 2_000}
+DEEPEST = {"small": 1_500, "large": 2_000}
 
 
 @dataclass(frozen=True, slots=True)
