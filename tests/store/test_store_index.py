@@ -217,6 +217,7 @@ def test_explaining_adds_up(index: Index) -> None:
     assert sum(m.score for m in matches) == pytest.approx(best.score, rel=1e-5)
     assert ("tower _ london", "entities") in [(m.text, m.origin) for m in matches]
     assert "moon" not in {m.text for m in matches}
+    assert set(index.matched(query, best.item)) == {"tower", "tower _ london"}
     assert {m.field for m in matches} == {"text", "title"}
     with pytest.raises(InputError, match="no passage 1-2"):
         index.explain(query, Passage("a", 1, 2, "x"))

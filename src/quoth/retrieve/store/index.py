@@ -182,6 +182,10 @@ class Index:
         with self.snapshot() as now:
             return now.explain(query, passage)
 
+    def matched(self, query: Query, passage: Passage) -> tuple[str, ...]:
+        """Return the terms and phrases of *query* that *passage* holds, the most telling first."""
+        return tuple(dict.fromkeys(match.text for match in self.explain(query, passage)))
+
     def document(self, id: str) -> Document:
         """Return the document with this *id*, whole. Raise ``InputError`` for an unknown id."""
         with self.snapshot() as now:
