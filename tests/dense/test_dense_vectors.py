@@ -103,8 +103,8 @@ def test_search_finds_the_same_text_first(tmp_path: Path) -> None:
     vectors = opened(tmp_path)
     vectors.sync(ZOO, HashEncoder())
     hits = vectors.search(HashEncoder().encode_queries(["a tiger walks"])[0], k=2)
-    assert hits[0][:3] == ("b", 0, 13)
-    assert hits[0][3] == pytest.approx(1.0, abs=2e-3)
+    assert hits[0][0][:3] == ("b", 0, 13)
+    assert hits[0][1] == pytest.approx(1.0, abs=2e-3)
     assert len(hits) == 2
 
 
@@ -113,7 +113,7 @@ def test_search_keeps_to_the_allowed_documents(tmp_path: Path) -> None:
     vectors = opened(tmp_path)
     vectors.sync(ZOO, HashEncoder())
     hits = vectors.search(HashEncoder().encode_queries(["a tiger walks"])[0], k=2, allowed={"a"})
-    assert [hit[0] for hit in hits] == ["a"]
+    assert [key.document_id for key, _ in hits] == ["a"]
 
 
 def test_ties_are_in_order_of_document(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_ties_are_in_order_of_document(tmp_path: Path) -> None:
     vectors = opened(tmp_path)
     vectors.sync([passage(name, "same words") for name in ("z", "m", "a")], HashEncoder())
     hits = vectors.search(HashEncoder().encode_queries(["same words"])[0], k=2)
-    assert [hit[0] for hit in hits] == ["a", "m"]
+    assert [key.document_id for key, _ in hits] == ["a", "m"]
 
 
 def test_another_encoder_is_refused(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_killed_writer_costs_one_batch(tmp_path: Path, monkeypatch: pytest.Mon
     report = again.sync(many, HashEncoder())
     assert (report.kept, report.added) == (4, 3)
     hits = again.search(HashEncoder().encode_queries(["text number 6"])[0], k=1)
-    assert hits[0][0] == "d6"
+    assert hits[0][0].document_id == "d6"
 
 
 def test_a_truncated_file_is_noticed(tmp_path: Path) -> None:
@@ -168,9 +168,9 @@ def test_another_reader_sees_what_a_writer_finished(tmp_path: Path) -> None:
     writer, reader = opened(tmp_path), opened(tmp_path)
     writer.sync(ZOO[:1], HashEncoder())
     question = HashEncoder().encode_queries(["a tiger walks"])[0]
-    assert [h[0] for h in reader.search(question, k=1)] == ["a"]
+    assert [key.document_id for key, _ in reader.search(question, k=1)] == ["a"]
     writer.sync(ZOO, HashEncoder())
-    assert [h[0] for h in reader.search(question, k=1)] == ["b"]
+    assert [key.document_id for key, _ in reader.search(question, k=1)] == ["b"]
 
 
 def test_the_graph_agrees_with_the_scan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,7 +210,7 @@ def test_vectors_follow_any_history(
         last = [passage(document, text) for document, text in dict(step).items()]
         vectors.sync(last, HashEncoder())
     assert len(vectors) == len({key_of(p) for p in last})
-    assert all(s is not None for s in vectors.similarities(np.ones(DIMENSION, dtype=np.float32), last))
+    assert all(s is not None for s in vectors.similarities(np.ones(DIMENSION, dtype=np.float32), [key_of(p) for p in last]))
 
 
 def test_hybrid_brings_what_either_side_found(tmp_path: Path) -> None:

@@ -1,92 +1,98 @@
 """Retrieval by vectors, alone or fused with a lexical retriever."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from quoth.protocols import Encoder, Retriever
-from quoth.retrieve.dense.vectors import Vectors
+from quoth.retrieve import fuse as fusing
+from quoth.retrieve.dense.moment import PassageStore, moment
+from quoth.retrieve.dense.vectors import Key, Vectors, key_of
 from quoth.retrieve.fuse import Fusion, fuse
-from quoth.types import Document, Filter, Passage, Query, Scored
+from quoth.types import Document, Passage, Query, Scored
 
 
-class PassageStore(Retriever, Protocol):
-    """A retriever that can also hand out a passage by its place, and the documents that a filter leaves."""
+class Found(tuple[Scored[Passage], ...]):
+    """Passages, best first; ``notes`` say what a reader of the result should know."""
 
-    def passage(self, document_id: str, start: int, end: int) -> Passage | None:
-        """Return the passage that stands there now, or None where there is none."""
-        ...
+    notes: tuple[str, ...]
 
-    def allowed(self, filters: Sequence[Filter]) -> Container[str]:
-        """Return the ids of the documents that satisfy all *filters*."""
-        ...
+    def __new__(cls, hits: Iterable[Scored[Passage]], notes: Iterable[str] = ()) -> "Found":
+        """Make the tuple."""
+        self = super().__new__(cls, tuple(hits))
+        self.notes = tuple(notes)
+        return self
 
 
 class DenseRetriever:
     """The passages whose vectors are nearest to the question's (cosine)."""
 
-    def __init__(self, store: PassageStore, vectors: Vectors, encoder: Encoder) -> None:
+    def __init__(self, store: Retriever, vectors: Vectors, encoder: Encoder) -> None:
         self._store = store
         self._vectors = vectors
         self._encoder = encoder
 
-    def retrieve(self, query: Query, *, k: int) -> Sequence[Scored[Passage]]:
-        """Return the *k* nearest passages, best first; every passage matches to some degree."""
+    def retrieve(self, query: Query, *, k: int) -> Found:
+        """Return the *k* nearest passages, best first; every passage matches to some degree.
+
+        A passage that changed since its vector was made is left out.
+        """
         vector = self._encoder.encode_queries([query.question])[0]
-        allowed = self._store.allowed(query.filters) if query.filters else None
-        hits = self._vectors.search(vector, k=k, allowed=allowed)
-        found = [(self._store.passage(document, start, end), score) for document, start, end, score in hits]
-        return [Scored(passage, score) for passage, score in found if passage is not None]
+        with moment(self._store) as now:
+            allowed = now.allowed(query.filters) if query.filters else None
+            hits = self._vectors.search(vector, k=k, allowed=allowed)
+            found = [(_current(now, key), score) for key, score in hits]
+        return Found(Scored(passage, score) for passage, score in found if passage is not None)
 
     def document(self, id: str) -> Document:
         """Return a document, whole."""
         return self._store.document(id)
 
-    def similarities(self, question: str, passages: Sequence[Passage]) -> list[float | None]:
-        """Return the cosine of the question and each passage; None where there is no vector."""
-        vector = self._encoder.encode_queries([question])[0]
-        return self._vectors.similarities(vector, passages)
-
 
 class HybridRetriever:
     """Lexical and dense hits fused (``quoth.retrieve.fuse`` has the formulas).
 
-    Each side is asked for *depth* passages; a lexical hit that the vectors did not bring gets
-    its exact cosine, so only the other direction has to be estimated.
+    Each side is asked for ``fusion.depth`` passages. A lexical hit that the vectors did not bring gets its
+    exact cosine; a passage that has no vector (the text came later) the lowest there is, and ``notes`` say so.
     """
 
-    def __init__(self, lexical: PassageStore, vectors: Vectors, encoder: Encoder, *, fusion: Fusion) -> None:
+    def __init__(self, lexical: Retriever, vectors: Vectors, encoder: Encoder, *, fusion: Fusion) -> None:
         self._lexical = lexical
         self._vectors = vectors
         self._encoder = encoder
         self._fusion = fusion
 
-    def retrieve(self, query: Query, *, k: int) -> Sequence[Scored[Passage]]:
+    def retrieve(self, query: Query, *, k: int) -> Found:
         """Return the *k* best of both, best first."""
         depth = max(k, self._fusion.depth)
-        words = list(self._lexical.retrieve(query, k=depth))
         vector = self._encoder.encode_queries([query.question])[0]
-        allowed = self._lexical.allowed(query.filters) if query.filters else None
-        near = self._vectors.search(vector, k=depth, allowed=allowed)
-        cosines = {(document, start, end): score for document, start, end, score in near}
-        missing = [hit.item for hit in words if _key(hit.item) not in cosines]
-        for passage, cosine in zip(missing, self._vectors.similarities(vector, missing), strict=True):
-            if cosine is not None:
-                cosines[_key(passage)] = cosine
-        lexical = {_key(hit.item): hit.score for hit in words}
-        held = {_key(hit.item): hit.item for hit in words}
-        scored = fuse(lexical, cosines, self._fusion)
-        return self._passages(scored, held, k)
+        with moment(self._lexical) as now:
+            words = list(now.retrieve(query, k=depth))
+            allowed = now.allowed(query.filters) if query.filters else None
+            near = dict(self._vectors.search(vector, k=depth, allowed=allowed))
+            held = {key_of(hit.item): hit for hit in words}
+            missing = [key for key in held if key not in near]
+            cosines = self._vectors.similarities(vector, missing)
+            near |= {key: c for key, c in zip(missing, cosines, strict=True) if c is not None}
+            lexical = {_place(key): hit.score for key, hit in held.items()}
+            # A vector of a text that was replaced since is nobody's, even where the place is the same.
+            valid = {_place(key): c for key, c in near.items() if key in held or _place(key) not in lexical}
+            stale = {_place(key): key for key in near if key not in held}
+            hits = self._hits(now, fuse(lexical, valid, replace(self._fusion, depth=depth)), held, stale, k)
+        lacking = sum(c is None for c in cosines)
+        return Found(hits, [f"{lacking} of {len(words)} passages have no vector yet."] if lacking else [])
 
-    def _passages(
+    def _hits(
         self,
-        scored: Sequence[tuple[tuple[str, int, int], float]],
-        held: dict[tuple[str, int, int], Passage],
+        now: PassageStore,
+        scored: Sequence[tuple[fusing.Key, float]],
+        held: Mapping[Key, Scored[Passage]],
+        others: Mapping[fusing.Key, Key],
         k: int,
     ) -> list[Scored[Passage]]:
+        at = {_place(key): hit.item for key, hit in held.items()}
         hits: list[Scored[Passage]] = []
-        for key, score in scored:
-            passage = held.get(key) or self._lexical.passage(*key)
+        for place, score in scored:
+            passage = at.get(place) or _current(now, others[place])
             if passage is not None:
                 hits.append(Scored(passage, score))
             if len(hits) == k:
@@ -99,33 +105,43 @@ class HybridRetriever:
 
 
 class RescoringRetriever:
-    """Cosine over the hits of an index that is not ours: each passage is embedded once, then remembered."""
+    """Cosine over the hits of an index that is not ours: each passage is embedded once, then remembered.
 
-    def __init__(self, inner: Retriever, vectors: Vectors, encoder: Encoder, *, fusion: Fusion) -> None:
+    At most 100 hits are embedded for a question, and *most* vectors are kept, the newest.
+    """
+
+    def __init__(
+        self, inner: Retriever, vectors: Vectors, encoder: Encoder, *, fusion: Fusion, most: int = 100_000
+    ) -> None:
         self._inner = inner
         self._vectors = vectors
         self._encoder = encoder
         self._fusion = replace(fusion, depth=min(fusion.depth, 100))
+        self._most = most
 
-    def retrieve(self, query: Query, *, k: int) -> Sequence[Scored[Passage]]:
+    def retrieve(self, query: Query, *, k: int) -> Found:
         """Return the *k* best of the inner retriever's hits, by both scores."""
         hits = list(self._inner.retrieve(query, k=max(k, self._fusion.depth)))
-        passages = [hit.item for hit in hits]
-        self._vectors.ensure(passages, self._encoder)
+        if not hits:
+            return Found(())
+        first = [hit.item for hit in hits[: self._fusion.depth]]
         vector = self._encoder.encode_queries([query.question])[0]
-        cosines = {
-            _key(p): c
-            for p, c in zip(passages, self._vectors.similarities(vector, passages), strict=True)
-            if c is not None
-        }
-        by_key = {_key(p): p for p in passages}
-        scored = fuse({_key(hit.item): hit.score for hit in hits}, cosines, self._fusion)
-        return [Scored(by_key[key], score) for key, score in scored[:k]]
+        products = self._vectors.embed(first, self._encoder, most=self._most) @ vector
+        cosines = {_place(key_of(p)): float(c) for p, c in zip(first, products, strict=True)}
+        by_place = {_place(key_of(hit.item)): hit for hit in hits}
+        scored = fuse({place: hit.score for place, hit in by_place.items()}, cosines, self._fusion)
+        return Found(Scored(by_place[place].item, score) for place, score in scored[:k])
 
     def document(self, id: str) -> Document:
         """Return a document, whole."""
         return self._inner.document(id)
 
 
-def _key(passage: Passage) -> tuple[str, int, int]:
-    return (passage.document_id, passage.start, passage.end)
+def _current(now: PassageStore, key: Key) -> Passage | None:
+    """Return the passage of a vector, unless it is gone or is another text by now."""
+    passage = now.passage(key.document_id, key.start, key.end)
+    return passage if passage is not None and key_of(passage) == key else None
+
+
+def _place(key: Key) -> fusing.Key:
+    return (key.document_id, key.start, key.end)

@@ -1,0 +1,113 @@
+"""A graph of near neighbours (HNSW, Malkov and Yashunin 2020) over the vectors, by usearch.
+
+Its keys are serial numbers that are never given twice: what it holds too much is passed over, what it lacks is
+scanned, so that a graph that is behind its table gives no wrong answer, only a slower one.
+"""
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quoth.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+    Ints = NDArray[np.int64]
+
+CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 16, 128, 128
+_PART = 10_000
+
+
+class Near:
+    """An open graph, and where its keys stand among the vectors that are held."""
+
+    def __init__(self, index: Any, serials: "Ints") -> None:
+        import numpy as np
+
+        self._index = index
+        self._places = {int(serial): place for place, serial in enumerate(serials)}
+        known = set(np.asarray(index.keys, np.int64).tolist())
+        self.lacking = np.array([p for s, p in self._places.items() if s not in known], np.int64)
+
+    def places(self, vector: "Floats", count: int) -> "Ints":
+        """Return about the *count* nearest places, and all that the graph does not know."""
+        import numpy as np
+
+        found = self._index.search(np.asarray(vector, np.float16), max(EXPANSION_SEARCH // 2, count))
+        held = [self._places[int(key)] for key in found.keys if int(key) in self._places]
+        return np.concatenate([np.array(held, np.int64), self.lacking])
+
+
+def view(folder: Path, name: str | None) -> Any | None:
+    """Return the graph in a file, mapped into memory; None where there is none, or no usearch to read it."""
+    if name is None or not (folder / name).is_file():
+        return None
+    try:
+        from usearch.index import Index
+    except ImportError:
+        return None
+    return Index.restore(str(folder / name), view=True)
+
+
+def update(folder: Path, name: str | None, table: Mapping[int, int], stored: "NDArray[np.float16]") -> str:
+    """Return the name of a graph of exactly the serials of *table* (with their rows in *stored*).
+
+    An existing one is changed rather than made anew, unless most of it is gone.
+    """
+    import numpy as np
+
+    index = _open(folder, name, stored.shape[1])
+    known = set(np.asarray(index.keys, np.int64).tolist())
+    gone, new = sorted(known - table.keys()), sorted(table.keys() - known)
+    if not gone and not new and name is not None:
+        return name
+    if len(gone) * 2 > len(known):
+        index, gone, new = _new(stored.shape[1]), [], sorted(table)
+    if gone:
+        index.remove(np.array(gone, np.uint64))
+    for begin in range(0, len(new), _PART):
+        part = new[begin : begin + _PART]
+        rows = np.ascontiguousarray(stored[[table[serial] for serial in part]])
+        index.add(np.array(part, np.uint64), rows)
+    number = int(name.split("-")[1].split(".")[0]) + 1 if name else 1
+    fresh = f"graph-{number}.usearch"
+    temporary = folder / f"{fresh}.part"
+    index.save(str(temporary))
+    temporary.replace(folder / fresh)
+    return fresh
+
+
+def discard(folder: Path, name: str | None) -> None:
+    """Remove a graph that was replaced; where a reader still has it open and the system minds, it stays."""
+    if name is not None:
+        with contextlib.suppress(OSError):
+            (folder / name).unlink()
+
+
+def _open(folder: Path, name: str | None, dimension: int) -> Any:
+    if name is None or not (folder / name).is_file():
+        return _new(dimension)
+    index = _new(dimension)
+    index.load(str(folder / name))
+    return index
+
+
+def _new(dimension: int) -> Any:
+    try:
+        from usearch.index import Index
+    except ImportError as problem:
+        raise MissingExtraError(
+            "So many vectors are searched by a graph, which needs usearch.", hint="pip install 'quoth[dense]'"
+        ) from problem
+    return Index(
+        ndim=dimension,
+        metric="ip",
+        dtype="f16",
+        connectivity=CONNECTIVITY,
+        expansion_add=EXPANSION_ADD,
+        expansion_search=EXPANSION_SEARCH,
+    )
