@@ -31,7 +31,6 @@ _POWERS = (0.3, 0.45, 0.6, 0.75)
 _QUANTILES = (0.6, 0.75, 0.9, 0.98)
 _WORTH = 0.9
 _DAMPING, _BLOCK = 0.01, 64
-_NULL_WEIGHT = 4.0
 _SITES = ("context", "attended", "inner")
 _READS = {
     "query": "input",
@@ -111,7 +110,7 @@ def fit_int8(matrix: "Floats", samples: "Sequence[Floats]") -> "tuple[NDArray[np
     eq. 2 and 3, with the Cholesky form of its section 3.3).
     """
     _, scale = to_int8(matrix)
-    inputs = np.concatenate([_weighted(sample) for sample in samples]).astype(np.float64)
+    inputs = np.concatenate(samples).astype(np.float64)
     second = inputs.T @ inputs
     second[np.diag_indices_from(second)] += _DAMPING * max(float(np.diag(second).mean()), 1e-12)
     factor = np.linalg.cholesky(np.linalg.inv(second)).T
@@ -126,13 +125,6 @@ def fit_int8(matrix: "Floats", samples: "Sequence[Floats]") -> "tuple[NDArray[np
             left[i + 1 : stop] -= np.outer(factor[i, i + 1 : stop], errors[i - start])
         left[stop:] -= factor[start:stop, stop:].T @ errors
     return whole, scale
-
-
-def _weighted(sample: "Floats") -> "Floats":
-    """Return a window's rows with the first, the null position, made to count: half of each decision hangs on it."""
-    weights = np.ones((len(sample), 1), np.float32)
-    weights[0] = _NULL_WEIGHT
-    return sample * weights
 
 
 def best_vector(samples: "Sequence[Floats]", matrix: "Floats") -> "Floats | None":
