@@ -8,7 +8,17 @@ from quoth.reproduce.recipe import Chart, Curve, Inputs, Outcome, Recipe, Row, d
 
 __all__ = ["Chart", "Curve", "Inputs", "Outcome", "Recipe", "Row", "data_folder", "recipe", "recipes"]
 
-_MODULES: tuple[str, ...] = ("calibration", "speed", "expansion")
+_MODULES: tuple[str, ...] = (
+    "calibration",
+    "speed",
+    "expansion",
+    "reader",
+    "retriever",
+    "combining",
+    "system",
+    "selection",
+    "triggering",
+)
 """Modules of this package that define ``RECIPES``; each is imported when a recipe is asked for."""
 
 

@@ -68,7 +68,7 @@ def checked_weight(weight: float) -> float:
 
 def bare(word: str) -> str:
     """Return *word* without a possessive ending."""
-    for ending in ("'s", "’s", "'", "’"):
+    for ending in ("'s", "’s", "'", "’") if "'" in word or "’" in word else ():
         if word.endswith(ending):
             return word[: -len(ending)]
     return word

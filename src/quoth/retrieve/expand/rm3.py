@@ -5,6 +5,7 @@ document weights in proportion to the retrieval scores); mixed with the question
 UMass at TREC 2004, do: P'(w) = original * P(w | question) + (1 - original) * P(w | hits).
 """
 
+import heapq
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,6 +15,9 @@ from quoth.protocols import Retriever
 from quoth.retrieve.expand.lexicon import CLOSED, bare, stem
 from quoth.text import words
 from quoth.types import Passage, Query, Scored, Term
+
+BEGINNING = 5_000
+"""Characters of a hit that are looked at: of a whole article its beginning tells most, and costs least."""
 
 
 class Rm3Expander:
@@ -39,7 +43,7 @@ class Rm3Expander:
     def expand(self, query: Query) -> Query:
         """Return *query* with at most *terms* terms, each with the origin ``rm3: in N of M hits``."""
         hits = self._retriever.retrieve(query, k=self._docs)
-        chosen = relevance_model(hits)[: self._terms]
+        chosen = relevance_model(hits, n=self._terms)
         asked = {stem(w) for w in _content(query.search or query.question)}
         total = sum(probability for _, probability, _ in chosen)
         if not chosen or not asked or total <= 0 or self._original == 1:
@@ -52,8 +56,8 @@ class Rm3Expander:
         return replace(query, terms=(*query.terms, *added))
 
 
-def relevance_model(hits: Sequence[Scored[Passage]]) -> list[tuple[str, float, int]]:
-    """Return (word, P(w | hits), hits that hold it), the likeliest first; a stem's commonest form stands for it.
+def relevance_model(hits: Sequence[Scored[Passage]], *, n: int) -> list[tuple[str, float, int]]:
+    """Return the *n* likeliest (word, P(w | hits), hits that hold it); a stem's commonest form stands for it.
 
     P(w | hits) = sum over hits of (score / sum of scores) * (count of w / length), over words that are not
     closed-class; hits without a score above 0 count alike.
@@ -61,18 +65,25 @@ def relevance_model(hits: Sequence[Scored[Passage]]) -> list[tuple[str, float, i
     scores = [max(hit.score, 0.0) for hit in hits]
     if not sum(scores):
         scores = [1.0] * len(hits)
-    model: dict[str, float] = defaultdict(float)
-    held: Counter[str] = Counter()
-    forms: dict[str, Counter[str]] = defaultdict(Counter)
-    for hit, score in zip(hits, scores, strict=True):
-        found = Counter(_content(f"{hit.item.title} {hit.item.text}"))
-        length = sum(found.values())
-        for word, count in found.items():
-            forms[stem(word)][word] += count
-            model[stem(word)] += score / sum(scores) * count / length
-        held.update({stem(word) for word in found})
-    best = sorted(model, key=lambda term: (-model[term], term))
-    return [(min(forms[t], key=lambda form: (-forms[t][form], form)), model[t], held[t]) for t in best]
+    found = [Counter(_content(f"{hit.item.title} {hit.item.text[:BEGINNING]}")) for hit in hits]
+    shares: dict[str, float] = defaultdict(float)
+    for counts, score in zip(found, scores, strict=True):
+        unit = score / sum(scores) / max(counts.total(), 1)
+        for word, count in counts.items():
+            shares[word] += unit * count
+    forms: dict[str, list[str]] = defaultdict(list)
+    for word in shares:
+        forms[stem(word)].append(word)
+    model = {term: sum(shares[word] for word in words) for term, words in forms.items()}
+    best = heapq.nsmallest(n, model, key=lambda term: (-model[term], term))
+    return [
+        (
+            min(forms[term], key=lambda word: (-shares[word], word)),
+            model[term],
+            sum(any(word in counts for word in forms[term]) for counts in found),
+        )
+        for term in best
+    ]
 
 
 def _content(text: str) -> list[str]:
