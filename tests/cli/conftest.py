@@ -1,7 +1,6 @@
 """Running the real commands in this process, in a folder of their own."""
 
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +9,6 @@ from typing import Any
 import pytest
 
 from quoth.cli import run
-
-SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 
 
 @dataclass(frozen=True)
@@ -44,12 +41,3 @@ def quoth(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, t
         return Outcome(code, printed.out, printed.err)
 
     return call
-
-
-@pytest.fixture(scope="session")
-def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample documents with an index beside them, made once; only for tests that change nothing."""
-    folder = tmp_path_factory.mktemp("samples") / "samples"
-    shutil.copytree(SAMPLES, folder, ignore=shutil.ignore_patterns(".quoth"))
-    assert run(["index", str(folder), "--index", str(folder), "--quiet"]) == 0
-    return folder

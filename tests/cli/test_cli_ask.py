@@ -22,9 +22,9 @@ REPLY_KEYS = {
 
 
 @pytest.fixture
-def here(indexed: Path, monkeypatch: pytest.MonkeyPatch, quoth) -> Path:
-    monkeypatch.chdir(indexed)
-    return indexed
+def here(indexed_samples: Path, monkeypatch: pytest.MonkeyPatch, quoth) -> Path:
+    monkeypatch.chdir(indexed_samples)
+    return indexed_samples
 
 
 def test_the_first_answer(here, quoth) -> None:
@@ -65,7 +65,12 @@ def test_no_answer_is_said_and_exits_with_0(here, quoth) -> None:
 def test_a_threshold_that_is_given_decides(here, quoth) -> None:
     """--null-threshold overrides the reader's own, with the official sign."""
     assert quoth("ask", QUESTION, "--null-threshold", "-1000", "--json").json["answer"] is None
-    assert quoth("ask", "What is the wifi password of the boat shed?", "--null-threshold", "1000", "--json").json["answer"] is not None
+    assert (
+        quoth(
+            "ask", "What is the wifi password of the boat shed?", "--null-threshold", "1000", "--json"
+        ).json["answer"]
+        is not None
+    )
     refused = quoth("ask", QUESTION, "--null-threshold", "high")
     assert refused.code == 2
     assert "must be a number or auto" in refused.err
