@@ -43,12 +43,12 @@ def store(index: str) -> Iterator[OpenSearchStore]:
 
 @pytest.fixture
 def eventually() -> Callable[[Callable[[], bool]], None]:
-    """Give a function that waits until something holds, a minute at most."""
+    """Give a function that waits until something holds, two minutes at most."""
 
     def wait(holds: Callable[[], bool]) -> None:
-        ends = time.monotonic() + 60
+        ends = time.monotonic() + 120
         while not holds():
-            assert time.monotonic() < ends, "it did not come to hold in a minute"
+            assert time.monotonic() < ends, "it did not come to hold in two minutes"
             time.sleep(0.1)
 
     return wait

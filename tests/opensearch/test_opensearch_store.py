@@ -1,5 +1,8 @@
 """The store on a real server."""
 
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +15,7 @@ from quoth.errors import BackendError, BusyError, IndexUnusableError, InputError
 from quoth.protocols import Store
 from quoth.retrieve.opensearch import Address, OpenSearchStore, open_index
 from quoth.retrieve.opensearch.admin import catalog_of, delete
-from quoth.retrieve.opensearch.ledger import LEASE, Ledger
+from quoth.retrieve.opensearch.ledger import LEASE, Ledger, writer_name
 from quoth.retrieve.opensearch.wire import Wire
 from quoth.testing import check_store
 from quoth.types import Document, Filter, Passage, Phrase, Query, Scored, Source, Term
@@ -245,7 +248,7 @@ def test_readers_see_the_old_or_the_new_state(index: str) -> None:
         readers = [threading.Thread(target=read) for _ in range(3)]
         for reader in readers:
             reader.start()
-        for state in range(1, 12):
+        for state in range(1, 8):
             write(state)
         stop.set()
         for reader in readers:
@@ -270,16 +273,14 @@ def test_a_broken_put_leaves_what_was_there(store: OpenSearchStore) -> None:
     assert [s.item.text for s in store.retrieve(Query("birds"), k=5)] == ["Newer birds."]
 
 
-def killed_writer(index: str, *, age: float) -> None:
+def killed_writer(index: str, *, age: float, name: str = "host-a (process 7)") -> None:
     """Leave the index as a writer does that was killed *age* seconds ago behind its bulk request."""
     wire = Wire(Address.parse(index))
     catalog = catalog_of(wire.address.index)
     ledger = Ledger(wire, catalog)
     state, _ = ledger.begin(lambda put: [f"token{put}"])
     assert state.writer is not None
-    ledger.change(
-        replace(state, writer=replace(state.writer, name="host-a (process 7)", beat=state.writer.beat - age))
-    )
+    ledger.change(replace(state, writer=replace(state.writer, name=name, beat=state.writer.beat - age)))
     row = {
         "document_id": "ghost",
         "start": 0,
@@ -306,6 +307,18 @@ def test_what_a_killed_writer_left_is_never_seen_and_is_removed(store: OpenSearc
     assert sorted(ids(store.retrieve(Query("birds"), k=5))) == ["a", "b"]
     wire = Wire(Address.parse(index))
     assert wire.get(f"/{wire.address.index}/_count")["count"] == 2
+
+
+def test_a_killed_process_of_this_machine_is_gone_at_once(store: OpenSearchStore, index: str) -> None:
+    """After kill -9 nobody waits for the lease, where the dead writer ran on the same machine."""
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    killed_writer(index, age=0, name=writer_name(ended.pid))
+    put(store, doc("a", "Birds fly."))
+    assert ids(store.retrieve(Query("birds"), k=5)) == ["a"]
+    killed_writer(index, age=0, name=writer_name(os.getpid()))
+    with pytest.raises(BusyError, match=str(os.getpid())):
+        put(store, doc("b", "Birds swim."))
 
 
 def test_a_living_writer_keeps_others_out(store: OpenSearchStore, index: str) -> None:

@@ -104,7 +104,7 @@ class Ledger:
         for _ in range(TRIES):
             state, now = self.read(), time.time()
             holder = state.writer
-            if holder is not None and now - holder.beat < LEASE:
+            if holder is not None and now - holder.beat < LEASE and not _ended(holder):
                 raise BusyError(
                     f"{holder.name} has been writing to this index for {max(0.0, now - holder.since):.0f} s.",
                     hint=f"Wait for it; {LEASE:.0f} s after its last sign of life it counts as gone.",
@@ -115,7 +115,7 @@ class Ledger:
                 begun=state.begun + 1,
                 hidden=tuple(dict.fromkeys((*left, *tokens(state.begun + 1)))),
                 dead=_last((*state.dead, *left)),
-                writer=Writer(f"{socket.gethostname()} (process {os.getpid()})", uuid4().hex, now, now),
+                writer=Writer(writer_name(os.getpid()), uuid4().hex, now, now),
             )
             written = self._try(new)
             if written is not None:
@@ -154,6 +154,28 @@ class Ledger:
         written = replace(state, at=_at(reply))
         self._known = written
         return written
+
+
+def writer_name(process: int) -> str:
+    """Return how a process of this machine is named to others."""
+    return f"{socket.gethostname()} (process {process})"
+
+
+def _ended(writer: Writer) -> bool:
+    """Say whether a writer is known to be gone: a process of this machine that is not there any more.
+
+    Should it be another machine of the same name, its write fails; what is stored stays whole.
+    """
+    number = writer.name.rpartition(" ")[2].rstrip(")")
+    if os.name != "posix" or not number.isdecimal() or writer.name != writer_name(int(number)):
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        return False
+    return False
 
 
 def _last(tokens: tuple[str, ...]) -> tuple[str, ...]:
