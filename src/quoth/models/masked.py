@@ -25,6 +25,12 @@ class MaskedModel:
         self._lock = threading.Lock()
         self._longest = longest_input(model)
         self._segments = takes_segments(model)
+        probe = tokenizer("a")["input_ids"]
+        inside = tokenizer("a", add_special_tokens=False)["input_ids"]
+        at = next(i for i in range(len(probe)) if probe[i : i + len(inside)] == inside)
+        self._before, self._after = probe[:at], probe[at + len(inside) :]
+        second = tokenizer.tokenize("a a")[-1]
+        self._mark = second[0] if second[0] in "Ġ▁" else ""
 
     @property
     def name(self) -> str:
@@ -68,12 +74,12 @@ class MaskedModel:
         encode = self._tokenizer.encode
         before = encode(text[:start].rstrip(), add_special_tokens=False)
         after = encode(text[end:], add_special_tokens=False)
-        room = self._longest - 3
+        mask = self._tokenizer.mask_token_id
+        before, after = [i for i in before if i != mask], [i for i in after if i != mask]
+        room = self._longest - 1 - len(self._before) - len(self._after)
         half = max(room // 2, room - len(after))
-        before = before[-half:] if len(before) > half else before
-        middle = [*before, self._tokenizer.mask_token_id, *after[: room - len(before)]]
-        ids: list[int] = self._tokenizer.build_inputs_with_special_tokens(middle)
-        return ids
+        before = before[max(len(before) - half, 0) :]
+        return [*self._before, *before, mask, *after[: room - len(before)], *self._after]
 
     def _words(self, tokens: Sequence[int], shares: Sequence[float]) -> list[tuple[str, float]]:
         special = set(self._tokenizer.all_special_ids)
@@ -81,7 +87,7 @@ class MaskedModel:
         for token, share in zip(tokens, shares, strict=True):
             raw = str(self._tokenizer.convert_ids_to_tokens(token))
             word = str(self._tokenizer.decode([token])).strip()
-            if token not in special and word and not raw.startswith("##"):
+            if token not in special and word and not raw.startswith("##") and raw.startswith(self._mark):
                 found.append((word, float(share)))
         return found
 
@@ -118,6 +124,8 @@ def load_masked(name: str) -> MaskedModel:
 
 
 def _open(path: Path, transformers: Any) -> tuple[Any, Any]:
+    from safetensors import SafetensorError
+
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(
             path, local_files_only=True, trust_remote_code=False
@@ -126,7 +134,7 @@ def _open(path: Path, transformers: Any) -> tuple[Any, Any]:
             path, local_files_only=True, use_safetensors=True, trust_remote_code=False, output_loading_info=True,
             dtype="float32",
         )  # fmt: skip
-    except (OSError, ValueError, RuntimeError, KeyError) as problem:
+    except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as problem:
         raise ModelError(f"{path} cannot be loaded: {problem}", code="model_damaged") from problem
     missing = sorted(name for name in report["missing_keys"] if "position_ids" not in name)
     if missing:
