@@ -18,6 +18,8 @@ _MODULES: tuple[str, ...] = (
     "system",
     "selection",
     "triggering",
+    "passages",
+    "questions",
 )
 """Modules of this package that define ``RECIPES``; each is imported when a recipe is asked for."""
 
