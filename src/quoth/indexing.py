@@ -95,13 +95,14 @@ def update(
 
     Sources are named by their path relative to *root*. A file that cannot be read is recorded as
     failed, with its reason, and tried again when its hash changes or the options may help. An
-    interruption keeps the batches that were finished. Raise ``InputError`` for a path that does not exist.
+    interruption keeps the batches that were finished. A file of no known kind is skipped, unless it was
+    named itself. Raise ``InputError`` for a path that does not exist.
     """
     options = options or UpdateOptions()
     walked = walk(paths, follow=options.follow)
     found = list(walked)
-    known = {source.path: source for source in store.sources()}
-    run = _Run(store, options, known, os.path.realpath(root))
+    base = os.path.realpath(root)
+    run = _Run(store, options, base, frozenset(relative(path, base) for path in paths if path.is_file()))
     for i, item in enumerate(found):
         if progress is not None:
             progress(Progress(i, len(found), display(item.path)))
@@ -117,8 +118,9 @@ def update(
 class _Run:
     """One update: its open batch, and what became of each file."""
 
-    def __init__(self, store: Store, options: UpdateOptions, known: Mapping[str, Source], root: str) -> None:
-        self._store, self._options, self._known, self._root = store, options, known, root
+    def __init__(self, store: Store, options: UpdateOptions, root: str, named: frozenset[str]) -> None:
+        self._store, self._options, self._root, self._named = store, options, root, named
+        self._known: Mapping[str, Source] = {source.path: source for source in store.sources()}
         self._batch: list[tuple[Source, Sequence[Document]]] = []
         self._characters = 0
         self._since = monotonic()
@@ -187,7 +189,10 @@ class _Run:
         try:
             documents = load(path, source=name, options=self._options.loading)
         except DocumentError as problem:
-            self._fail(source, old, problem)
+            if problem.code == "unsupported" and old is None and name not in self._named:
+                self._note(name, "skipped", problem.code, str(problem))  # met on a walk: nobody asked for it
+            else:
+                self._fail(source, old, problem)
             return
         if documents and documents[0].sha256 != sha256:  # it changed in between: what was read counts
             source = replace(source, sha256=documents[0].sha256, mtime_ns=0)

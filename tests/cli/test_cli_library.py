@@ -40,6 +40,15 @@ def test_index_counts_every_file(folder: Path, quoth) -> None:
     assert (second["added"], second["updated"], second["removed"]) == (0, 1, 1)
 
 
+def test_what_is_no_document_is_skipped_on_a_walk(folder: Path, quoth) -> None:
+    """JSON that holds no documents is passed over with its reason; named itself, it is a failure."""
+    (folder / "package.json").write_text('{"name": "x"}', encoding="utf-8")
+    walked = quoth("index", ".", "--json")
+    assert (walked.code, walked.json["skipped"], walked.json["failed"]) == (0, 1, 0)
+    named = quoth("index", "package.json", "--json")
+    assert (named.code, named.json["failed"]) == (3, 1)
+
+
 def test_an_empty_folder_is_no_error(quoth, tmp_path: Path) -> None:
     """Nothing to index is said in numbers, and asking then says that nothing is there."""
     (tmp_path / "empty").mkdir()
