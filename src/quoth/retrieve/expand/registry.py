@@ -12,7 +12,7 @@ from quoth.retrieve.expand.gazetteer import IndexNames
 from quoth.retrieve.expand.keywords import FocusExpander, KeywordExpander, NgramExpander
 from quoth.retrieve.expand.lists import ListExpander, load_list
 from quoth.retrieve.expand.masked import MaskedSynonyms
-from quoth.retrieve.expand.rm3 import Rm3Expander
+from quoth.retrieve.expand.rm3 import ORIGINAL, Rm3Expander
 from quoth.retrieve.expand.synonyms import SynonymExpander, SynonymSource
 from quoth.retrieve.expand.vectors import VectorSynonyms, load_vectors
 from quoth.retrieve.expand.wordnet import FOLDER, WordNetSynonyms, open_wordnet
@@ -86,6 +86,15 @@ def _list(parts: Parts, path: str) -> Expander:
     return ListExpander(load_list(file), name=f"list {file.name}")
 
 
+def _rm3(parts: Parts, weight: str) -> Expander:
+    try:
+        return Rm3Expander(parts.retriever, original=float(weight or ORIGINAL))
+    except ValueError as problem:
+        raise InputError(
+            f"rm3:{weight}: the question's weight must be a number above 0, at most 1."
+        ) from problem
+
+
 EXPANDERS: Mapping[str, Row] = {
     row.name: row
     for row in (
@@ -97,7 +106,7 @@ EXPANDERS: Mapping[str, Row] = {
         Row("vectors", "FILE", "Synonyms by word vectors (GloVe or word2vec text).", _vectors),
         Row("mlm", "MODEL", "Synonyms by a masked language model (extra torch).", _masked),
         Row("wordnet", "[FOLDER]", "Synonyms by WordNet (Debian: wordnet-base).", _wordnet),
-        Row("rm3", "", "Words of the first hits (pseudo-relevance feedback).", lambda p, _: Rm3Expander(p.retriever)),
+        Row("rm3", "[QUESTION'S WEIGHT]", "Words of the first hits (pseudo-relevance feedback).", _rm3),
     )
 }  # fmt: skip
 """Every expander, by the name that ``--expand`` takes."""

@@ -2,6 +2,7 @@
 
 import mmap
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -79,17 +80,21 @@ class WordNet:
     def _entry(self, lemma: str, part: str) -> list[int]:
         """Return the synset offsets of an entry, in order of sense; none where there is no such entry."""
         key = lemma.replace(" ", "_").encode("utf-8", "replace") + b" "
+        if not lemma.strip():
+            return []
         for line in _lines_from(self._files[f"index.{part}"], key):
             if not line.startswith(key):
                 break
             fields = line.decode("ascii", "replace").split()
-            return [int(offset) for offset in fields[len(fields) - int(fields[2]) :]]
+            with _readable(f"index.{part}"):
+                return [int(offset) for offset in fields[len(fields) - int(fields[2]) :]]
         return []
 
     def _lemmas(self, part: str, offset: int) -> tuple[str, ...]:
         file = self._files[f"data.{part}"]
         fields = file[offset : file.find(b"\n", offset)].decode("ascii", "replace").split()
-        words = fields[4 : 4 + 2 * int(fields[3], 16) : 2]
+        with _readable(f"data.{part}"):
+            words = fields[4 : 4 + 2 * int(fields[3], 16) : 2]
         return tuple(word.split("(")[0].replace("_", " ") for word in words)
 
     def _frequencies(self, lemma: str, part: str) -> dict[int, int]:
@@ -134,6 +139,15 @@ class WordNetSynonyms:
 def open_wordnet(folder: Path = FOLDER) -> WordNet:
     """Return the WordNet of a folder, opened once. Raise ``InputError`` where there is none."""
     return WordNet(folder)
+
+
+@contextmanager
+def _readable(name: str) -> Iterator[None]:
+    """Turn what a malformed line raises into an ``InputError`` that names the file."""
+    try:
+        yield
+    except (ValueError, IndexError) as problem:
+        raise InputError(f"WordNet's {name} is damaged: {problem}.", hint="Install it again.") from problem
 
 
 def _map(path: Path) -> mmap.mmap:
