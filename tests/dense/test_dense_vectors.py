@@ -1,11 +1,11 @@
 """The vectors beside an index: kept in step, searched exactly, never half-written."""
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from dense_encoder import DIMENSION, HashEncoder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,32 +14,6 @@ from quoth.retrieve.dense import DenseRetriever, HybridRetriever, RescoringRetri
 from quoth.retrieve.dense import vectors as room
 from quoth.retrieve.fuse import Example, Fusion, fit_weight, fuse
 from quoth.types import Document, Filter, Passage, Query, Scored
-
-DIMENSION = 32
-
-
-class HashEncoder:
-    """Texts that share words get vectors that point the same way."""
-
-    name = "hash"
-    dimension = DIMENSION
-
-    def __init__(self) -> None:
-        self.encoded: list[str] = []
-
-    def encode_queries(self, texts: Sequence[str]) -> np.ndarray:
-        return np.stack([self._vector(t) for t in texts])
-
-    def encode_passages(self, texts: Sequence[str]) -> np.ndarray:
-        self.encoded += texts
-        return self.encode_queries(texts)
-
-    def _vector(self, text: str) -> np.ndarray:
-        total = np.zeros(DIMENSION, dtype=np.float32)
-        for word in text.lower().replace(".", " ").split() or ["empty"]:
-            seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big")
-            total += np.random.default_rng(seed).standard_normal(DIMENSION).astype(np.float32)
-        return total / np.linalg.norm(total)
 
 
 class WordStore:
@@ -210,7 +184,10 @@ def test_vectors_follow_any_history(
         last = [passage(document, text) for document, text in dict(step).items()]
         vectors.sync(last, HashEncoder())
     assert len(vectors) == len({key_of(p) for p in last})
-    assert all(s is not None for s in vectors.similarities(np.ones(DIMENSION, dtype=np.float32), [key_of(p) for p in last]))
+    assert all(
+        s is not None
+        for s in vectors.similarities(np.ones(DIMENSION, dtype=np.float32), [key_of(p) for p in last])
+    )
 
 
 def test_hybrid_brings_what_either_side_found(tmp_path: Path) -> None:

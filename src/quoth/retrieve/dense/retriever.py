@@ -52,7 +52,8 @@ class HybridRetriever:
     """Lexical and dense hits fused (``quoth.retrieve.fuse`` has the formulas).
 
     Each side is asked for ``fusion.depth`` passages. A lexical hit that the vectors did not bring gets its
-    exact cosine; a passage that has no vector (the text came later) the lowest there is, and ``notes`` say so.
+    exact cosine. One that has no vector yet (its text came later) gets the mean of the other lexical hits', so
+    that its words decide, and ``notes`` say so.
     """
 
     def __init__(self, lexical: Retriever, vectors: Vectors, encoder: Encoder, *, fusion: Fusion) -> None:
@@ -73,11 +74,14 @@ class HybridRetriever:
             missing = [key for key in held if key not in near]
             cosines = self._vectors.similarities(vector, missing)
             near |= {key: c for key, c in zip(missing, cosines, strict=True) if c is not None}
+            known = [near[key] for key in held if key in near] or list(near.values())
+            neutral = sum(known) / len(known) if known else 0.0
+            near |= {key: neutral for key, c in zip(missing, cosines, strict=True) if c is None}
             lexical = {_place(key): hit.score for key, hit in held.items()}
             # A vector of a text that was replaced since is nobody's, even where the place is the same.
             valid = {_place(key): c for key, c in near.items() if key in held or _place(key) not in lexical}
-            stale = {_place(key): key for key in near if key not in held}
-            hits = self._hits(now, fuse(lexical, valid, replace(self._fusion, depth=depth)), held, stale, k)
+            others = {_place(key): key for key in near if key not in held}
+            hits = self._hits(now, fuse(lexical, valid, replace(self._fusion, depth=depth)), held, others, k)
         lacking = sum(c is None for c in cosines)
         return Found(hits, [f"{lacking} of {len(words)} passages have no vector yet."] if lacking else [])
 
