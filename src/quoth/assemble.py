@@ -243,7 +243,7 @@ class Library:
 
         check_question(question)
         query = make_query(question, where)
-        for expander in open_expanders(_text(self.settings, "expand")):
+        for expander in open_expanders(self.settings, self.retriever, self.root):
             query = expander.expand(query)
         return query, self.retriever.retrieve(query, k=k)
 
@@ -294,7 +294,7 @@ def make_pipeline(
         reader=reader,
         calibration=calibration,
         cut_ranker=RANKERS["tfidf"](),
-        expanders=open_expanders(_text(settings, "expand")),
+        expanders=open_expanders(settings, retriever, root),
         ranker=open_ranker(_text(settings, "ranker")),
         k=k,
         n_passages=k,
@@ -305,11 +305,14 @@ def make_pipeline(
     )
 
 
-def open_expanders(names: str) -> tuple[Expander, ...]:
-    """Return the expanders named in *names*, separated by commas; none for ``none``."""
+def open_expanders(settings: Settings, retriever: Retriever, root: Path) -> tuple[Expander, ...]:
+    """Return the expanders that the settings name, in their order; none by default."""
+    names = _text(settings, "expand")
     if names in ("", "none"):
         return ()
-    raise InputError(f"There is no expander {names!r}.")
+    from quoth.retrieve.expand import open_expanders as opened
+
+    return opened(names, retriever, folder=root)
 
 
 def _stale_check(retriever: Retriever, root: Path) -> Callable[[Sequence[str]], tuple[str, ...]]:
@@ -361,7 +364,7 @@ def with_vectors(index: "Index", folder: Path, settings: Settings) -> Retriever:
 
 def expanding(retriever: Retriever, settings: Settings) -> Retriever:
     """Return *retriever* behind the expanders that the settings name."""
-    expanders = open_expanders(_text(settings, "expand"))
+    expanders = open_expanders(settings, retriever, Path.cwd())
     return Expanding(retriever, expanders) if expanders else retriever
 
 
