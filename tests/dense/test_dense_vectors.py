@@ -1,5 +1,6 @@
 """The vectors beside an index: kept in step, searched exactly, never half-written."""
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -163,6 +164,70 @@ def test_the_graph_agrees_with_the_scan(tmp_path: Path, monkeypatch: pytest.Monk
         agreed += len({h[0] for h in one} & {h[0] for h in two})
         assert two[0][0] == one[0][0]
     assert agreed >= 0.95 * 150
+
+
+def test_a_graph_that_is_behind_gives_no_wrong_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What came after the graph is found, what went is not, filters hold, and the next sync brings the graph up."""
+    pytest.importorskip("usearch", reason="the extra `dense` is not installed")
+    monkeypatch.setattr(room, "EXACT_LIMIT", 100)
+    many = [passage(f"d{i:04}", f"word{i} word{i + 1} word{i + 2}") for i in range(300)]
+    vectors, encoder = opened(tmp_path), HashEncoder()
+    vectors.sync(many, encoder)
+    with monkeypatch.context() as patch:
+        patch.setattr(Vectors, "_update_graph", lambda self: None)
+        vectors.sync([*many[1:], passage("late", "a tiger walks")], encoder)
+    question = encoder.encode_queries(["a tiger walks"])[0]
+    assert vectors.search(question, k=1)[0][0].document_id == "late"
+    first = encoder.encode_queries([many[0].text])[0]
+    assert all(key.document_id != "d0000" for key, _ in vectors.search(first, k=50))
+    only = vectors.search(first, k=3, allowed={"d0250", "d0251"})
+    assert {key.document_id for key, _ in only} == {"d0250", "d0251"}
+    keys = [key_of(many[5]), key_of(many[0])]
+    found = vectors.similarities(encoder.encode_queries([many[5].text])[0], keys)
+    assert found[0] == pytest.approx(1.0, abs=2e-3)
+    assert found[1] is None
+    names = {path.name for path in tmp_path.glob("graph-*")}
+    vectors.sync([*many[1:], passage("late", "a tiger walks")], encoder)
+    assert {path.name for path in tmp_path.glob("graph-*")} != names
+    assert vectors.search(question, k=1)[0][0].document_id == "late"
+    vectors.sync(many[:2], encoder)
+    assert [key.document_id for key, _ in vectors.search(first, k=9)] == ["d0000", "d0001"]
+
+
+def test_two_writers_never_take_the_same_row(tmp_path: Path) -> None:
+    """Vectors that two processes write at once all keep their passages."""
+    one, two = opened(tmp_path), opened(tmp_path)
+    first, second = (
+        [passage(f"a{i}", f"first {i}") for i in range(150)],
+        [passage(f"b{i}", f"second {i}") for i in range(150)],
+    )
+    threads = [
+        threading.Thread(target=each.embed, args=(some, HashEncoder()))
+        for each, some in ((one, first), (two, second))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    encoder = HashEncoder()
+    assert len(one) == 300
+    for p in [*first[::30], *second[::30]]:
+        assert one.similarities(encoder.encode_queries([p.text])[0], [key_of(p)])[0] == pytest.approx(
+            1.0, abs=2e-3
+        )
+
+
+def test_what_is_remembered_is_bounded(tmp_path: Path) -> None:
+    """Embedding for an index that is not ours keeps only the newest vectors, and still answers all that was asked."""
+    vectors, encoder = opened(tmp_path), HashEncoder()
+    texts = [passage(f"d{i}", f"text number {i}") for i in range(9)]
+    for p in texts:
+        assert np.allclose(vectors.embed([p], encoder, most=4), encoder.encode_queries([p.text]), atol=2e-3)
+    assert len(vectors) == 4
+    assert vectors.embed(texts, encoder, most=4).shape == (9, DIMENSION)
+    assert vectors.embed([], encoder).shape == (0, DIMENSION)
 
 
 @given(

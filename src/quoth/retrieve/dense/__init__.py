@@ -1,5 +1,6 @@
 """Dense vectors beside an index: kept on disk, searched exactly, or by a graph when there are many."""
 
+from quoth.retrieve.dense.loaded import Key
 from quoth.retrieve.dense.moment import PassageStore
 from quoth.retrieve.dense.opening import (
     Mode,
@@ -12,7 +13,7 @@ from quoth.retrieve.dense.opening import (
     sync,
 )
 from quoth.retrieve.dense.retriever import DenseRetriever, Found, HybridRetriever, RescoringRetriever
-from quoth.retrieve.dense.vectors import Key, Progress, SyncReport, Vectors, key_of, passage_text
+from quoth.retrieve.dense.vectors import Progress, SyncReport, Vectors, key_of, passage_text
 
 __all__ = [
     "DenseRetriever",

@@ -1,7 +1,7 @@
 """A graph of near neighbours (HNSW, Malkov and Yashunin 2020) over the vectors, by usearch.
 
-Its keys are serial numbers that are never given twice: what it holds too much is passed over, what it lacks is
-scanned, so that a graph that is behind its table gives no wrong answer, only a slower one.
+Its keys are serial numbers that grow and are never given twice: what it holds too much is passed over, what
+came later is scanned, so that a graph that is behind its table gives no wrong answer, only a slower one.
 """
 
 import contextlib
@@ -16,30 +16,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
-    Ints = NDArray[np.int64]
 
 CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 16, 128, 128
 _PART = 10_000
 
 
-class Near:
-    """An open graph, and where its keys stand among the vectors that are held."""
+def nearest(index: Any, vector: "Floats", count: int) -> list[int]:
+    """Return the keys of about the *count* nearest."""
+    import numpy as np
 
-    def __init__(self, index: Any, serials: "Ints") -> None:
-        import numpy as np
-
-        self._index = index
-        self._places = {int(serial): place for place, serial in enumerate(serials)}
-        known = set(np.asarray(index.keys, np.int64).tolist())
-        self.lacking = np.array([p for s, p in self._places.items() if s not in known], np.int64)
-
-    def places(self, vector: "Floats", count: int) -> "Ints":
-        """Return about the *count* nearest places, and all that the graph does not know."""
-        import numpy as np
-
-        found = self._index.search(np.asarray(vector, np.float16), max(EXPANSION_SEARCH // 2, count))
-        held = [self._places[int(key)] for key in found.keys if int(key) in self._places]
-        return np.concatenate([np.array(held, np.int64), self.lacking])
+    return [int(key) for key in index.search(np.asarray(vector, np.float16), count).keys]
 
 
 def view(folder: Path, name: str | None) -> Any | None:

@@ -13,12 +13,13 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from quoth.errors import IndexUnusableError
 from quoth.protocols import Encoder
 from quoth.retrieve.dense import graph
-from quoth.retrieve.dense.loaded import Loaded
+from quoth.retrieve.dense.large import OnDisk
+from quoth.retrieve.dense.loaded import Key, Loaded, State
 from quoth.types import Passage
 
 if TYPE_CHECKING:
@@ -41,15 +42,6 @@ CREATE INDEX IF NOT EXISTS by_document ON rows (document_id, start);
 """
 
 Progress = Callable[[int, int], None]
-
-
-class Key(NamedTuple):
-    """Which passage a vector is of; ``digest`` is of its title and text. Keys sort as ties are broken."""
-
-    document_id: str
-    start: int
-    end: int
-    digest: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +74,7 @@ class Vectors:
         self.dimension = dimension
         self._encoder = encoder
         self._lock = threading.RLock()
-        self._loaded: Loaded | None = None
+        self._loaded: State | None = None
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._rows = sqlite3.connect(
@@ -155,6 +147,8 @@ class Vectors:
         """
         import numpy as np
 
+        if not passages:
+            return np.zeros((0, self.dimension), np.float32)
         keys = [key_of(passage) for passage in passages]
         missing = {k: p for k, p in zip(keys, passages, strict=True) if self._row(k) is None}
         if missing:
@@ -163,7 +157,7 @@ class Vectors:
             if most:
                 self._forget(most)
         rows = [row for row in map(self._row, keys) if row is not None]
-        if not rows or len(rows) < len(keys):  # nothing asked for, or more than *most* at once
+        if len(rows) < len(keys):  # more than *most* were asked for at once
             return encoder.encode_passages([passage_text(p) for p in passages])
         return np.asarray(self._stored()[rows], np.float32)
 
@@ -247,7 +241,7 @@ class Vectors:
             rows = self._rows.execute("SELECT document_id, start, finish, digest, row FROM rows").fetchall()
         return {Key(*key): row for *key, row in rows}
 
-    def _load(self) -> Loaded:
+    def _load(self) -> State:
         with self._lock:
             generation = self._generation()
             while self._loaded is None or self._loaded.generation != generation:
@@ -261,27 +255,29 @@ class Vectors:
     def _generation(self) -> int:
         return int(self._rows.execute("SELECT value FROM about WHERE name = 'generation'").fetchone()[0])
 
-    def _read(self, generation: int) -> Loaded:
+    def _read(self, generation: int) -> State:
         import numpy as np
 
+        last = self._rows.execute("SELECT max(row) FROM rows").fetchone()[0]
+        if last is None:
+            return Loaded(generation, [], np.zeros((0, self.dimension), np.float32))
+        if not self._file.exists() or self._file.stat().st_size < (last + 1) * self.dimension * 2:
+            raise _unusable(self.folder, f"are damaged: {self._file.name} is shorter than its table says")
+        about = self._about()
+        near = graph.view(self.folder, about.get("graph")) if len(self) > EXACT_LIMIT else None
+        if near is not None:
+            return OnDisk(generation, self._select, self._stored(), near, upto=int(about["graph_upto"]))
         table = self._rows.execute(
-            "SELECT document_id, start, finish, digest, row, serial FROM rows "
-            "ORDER BY document_id, start, finish, serial"
+            "SELECT document_id, start, finish, digest, row FROM rows ORDER BY document_id, start, finish, digest"
         ).fetchall()
-        keys = [Key(*row[:4]) for row in table]
         rows = np.array([row[4] for row in table], np.int64)
-        serials = np.array([row[5] for row in table], np.int64)
-        if not keys:
-            stored = np.zeros((0, self.dimension), np.float16)
-        else:
-            if (
-                not self._file.exists()
-                or self._file.stat().st_size < (int(rows.max()) + 1) * self.dimension * 2
-            ):
-                raise _unusable(self.folder, f"are damaged: {self._file.name} is shorter than its table says")
-            stored = self._stored()
-        near = graph.view(self.folder, self._about().get("graph")) if len(keys) > EXACT_LIMIT else None
-        return Loaded(generation, keys, stored, rows, None if near is None else graph.Near(near, serials))
+        return Loaded(
+            generation, [Key(*row[:4]) for row in table], np.asarray(self._stored()[rows], np.float32)
+        )
+
+    def _select(self, statement: str, values: Sequence[object]) -> list[Any]:
+        with self._lock:
+            return self._rows.execute(statement, values).fetchall()
 
     def _stored(self) -> "NDArray[np.float16]":
         import numpy as np
@@ -304,7 +300,8 @@ class Vectors:
         if name == old:
             return
         with self._transaction():
-            self._rows.execute("INSERT OR REPLACE INTO about VALUES ('graph', ?)", (name,))
+            upto = [("graph", name), ("graph_upto", str(max(table)))]
+            self._rows.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", upto)
         graph.discard(self.folder, old)
 
 
