@@ -200,6 +200,27 @@ def test_info_counts(store: OpenSearchStore) -> None:
     assert info["status"] in ("green", "yellow")
 
 
+def test_verify_finds_what_is_wrong(store: OpenSearchStore, index: str) -> None:
+    """A passage that was changed or removed behind our back is found; a sound index has no problem."""
+    put(store, doc("a", "Birds fly.\n\nFish swim."), doc("b", "Bees hum."))
+    assert list(store.verify(full=True)) == []
+    wire = Wire(Address.parse(index))
+    query = {"query": {"term": {"document_id": "b"}}}
+    rows = wire.search(f"/{wire.address.index}/_search", query)["hits"]["hits"]
+    changed = {**rows[0]["_source"], "text": "Bees sleep."}
+    wire.write("PUT", f"/{wire.address.index}/_doc/{rows[0]['_id']}", changed, params={"refresh": "true"})
+    assert list(store.verify(full=False)) == []
+    assert list(store.verify(full=True)) == ["b.txt: its passages are not those of its text."]
+    wire.write("DELETE", f"/{wire.address.index}/_doc/{rows[0]['_id']}", params={"refresh": "true"})
+    assert list(store.verify(full=False)) == ["1 passages can be found; the catalog lists 2."]
+
+
+def test_a_store_is_not_opened_through_mapped_fields(index: str) -> None:
+    """An address that maps fields names somebody else's index: nothing is made or written there."""
+    with pytest.raises(InputError, match="maps fields"):
+        OpenSearchStore.connect(index + "?text=body", create=True)
+
+
 def test_more_sources_than_a_page_are_listed_in_order(store: OpenSearchStore) -> None:
     """Listing goes through pages and loses nothing; what is put meanwhile is not seen."""
     store.put([(Source(f"{i:04}.txt", "1"), [Document(f"d{i:04}", f"Text {i}.")]) for i in range(1203)])

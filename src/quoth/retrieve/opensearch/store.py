@@ -15,6 +15,7 @@ from quoth.retrieve.opensearch.hits import Hits, check_shards, hits_of, rows_of
 from quoth.retrieve.opensearch.layout import Json
 from quoth.retrieve.opensearch.ledger import Ledger, State
 from quoth.retrieve.opensearch.queries import Plan, clauses, condition, search_body, visible
+from quoth.retrieve.opensearch.verify import counted, damaged
 from quoth.retrieve.opensearch.wire import ASKING, Missing, Wire, check_product
 from quoth.types import Document, Entry, Passage, Query, Source
 
@@ -70,7 +71,12 @@ class OpenSearchStore:
         Raise ``BackendError`` where the server is down, too old or not OpenSearch, ``InputError``
         where there is no such index, ``IndexUnusableError`` where it is not ours.
         """
-        wire = Wire(Address.parse(address))
+        parsed = Address.parse(address)
+        if parsed.fields:
+            raise InputError(
+                f"{parsed} maps fields: that index is read as it is, not written to.", code="read_only"
+            )
+        wire = Wire(parsed)
         check_product(wire)
         if create and not admin.exists(wire):
             admin.create(wire, analyzer=analyzer, split=split, shards=shards)
@@ -135,6 +141,24 @@ class OpenSearchStore:
             "nodes": health.get("number_of_nodes"),
             "shards": health.get("active_primary_shards"),
         }
+
+    def verify(self, *, full: bool) -> Sequence[str]:
+        """Return what is wrong with the index; nothing, where all is well. *full* reads every text.
+
+        Meant for times when nobody writes.
+        """
+        health = self._wire.get(f"/_cluster/health/{self._passages},{self._catalog}")
+        if health.get("status") == "red":
+            return [f"{self._wire.address.place}: a part of the index is missing (its status is red)."]
+        found = self._ledger.reading(lambda hidden: counted(self._search, self._passages, hidden))
+        listed = self._ledger.reading(self._counts)["passages"]
+        problems = (
+            [] if found == listed else [f"{found:,} passages can be found; the catalog lists {listed:,}."]
+        )
+        if full:
+            rows = self._listed("document", ["path", "document_id"], None)
+            problems += damaged(rows, self._search, self._passages)
+        return problems
 
     def setting(self, name: str) -> str | None:
         """Return the value kept under *name*, or None where none was set."""
