@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quoth.cli.evaluating import data_name
 from quoth.cli.output import Json, emit, say, table
 from quoth.errors import InputError
 
@@ -134,12 +135,12 @@ def triggering(
         data = load(tune_on[0])
         tuned = tune_triggering(
             _triggering_gold(tune_on[0]), read_run(tune_on[1]), level=at,  # type: ignore[arg-type]  # one of the two
-            split=data.split, name=str(tune_on[0]), allow_test=this_is_test,
+            split=data.split, name=data_name(tune_on[0], gold), allow_test=this_is_test,
         )  # fmt: skip
         tuned_on, value = tuned.tuned_on, tuned.threshold
     scored = score_triggering(
         _triggering_gold(gold), read_run(run), level=at, threshold=float(value or 0.0),  # type: ignore[arg-type]
-        tuned_on=tuned_on, scored_on=str(gold),
+        tuned_on=tuned_on, scored_on=data_name(gold, tune_on[0] if tune_on else None),
     )  # fmt: skip
     body = {
         **scored.metrics,

@@ -44,9 +44,13 @@ class Evaluation:
     notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
-        """Return metrics, intervals and conventions as plain data (the command adds the manifest)."""
+        """Return metrics, intervals and conventions as plain data (the command adds the manifest).
+
+        Where two figures have one name (MAP under two conventions), their intervals are ``name/convention``.
+        """
+        names = [f.name for f in self.figures]
         intervals = {
-            f.name: {"value": f.value, "low": f.low, "high": f.high, "level": f.level, "n": f.n}
+            f.name if names.count(f.name) == 1 else f"{f.name}/{f.convention}": {"value": f.value, "low": f.low, "high": f.high, "level": f.level, "n": f.n}
             for f in self.figures
             if f.low is not None
         }
