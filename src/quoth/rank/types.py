@@ -9,8 +9,8 @@ from quoth.text import answer_type, words
 from quoth.text.mentions import TYPED, mentions
 from quoth.types import Candidate
 
-BOOST = 0.05
-"""Of a score, for a candidate with a fitting mention: best of 0.02 to 0.5 on SQuAD 2.0 train questions."""
+BOOST = 0.2
+"""Of a score, for a candidate with a fitting mention: best of 0.02 to 1 on 2,000 SQuAD 2.0 train questions."""
 
 
 class AnswerTypeRanker:

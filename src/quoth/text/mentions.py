@@ -42,7 +42,7 @@ _PATTERNS = {
     ),
     "number": re.compile(rf"(?<![\w.,]){_NUMBER}(?:\s?%|\s+per\s?cent\b)?(?![\w])", re.IGNORECASE),
 }  # fmt: skip
-_NAME_WORD = r"(?:[^\W\d_a-zß-öø-ÿ][\w’'-]*\.?)"
+_NAME_WORD = r"(?:[^\W\d_a-zß-öø-ÿ](?:(?!['’]s\b)[\w’'-])*\.?)"
 _NAME = re.compile(
     rf"{_NAME_WORD}(?:\s+(?:(?:of|the|de|la|von|van|der|den|du|del|di|da|and|for|al|bin|ibn|&)\s+){{0,2}}{_NAME_WORD}|\s+[IVX]+\b)*"
 )
@@ -98,8 +98,6 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     if not kept:
         return start, start
     first, last = kept[0][0], kept[-1][1]
-    if text[first:last].endswith(("'s", "’s")):
-        last -= 2
     if text[first:last].endswith(".") and text[first:last].count(".") == 1:
         last -= 1
     return first, last

@@ -11,8 +11,9 @@ from quoth.retrieve.expand.lexicon import ASKING, CALENDAR, CLOSED, COMMANDS, ba
 from quoth.text import fold, word_spans, words
 from quoth.types import Phrase, Query
 
-WEIGHT = 0.5
-"""The weight of an entity's phrase clause: best of 0.1 to 2 on SQuAD 2.0 train questions (docs/expansion.md)."""
+WEIGHT = 0.25
+"""The weight of an entity's phrase clause: best of 0.1 to 2 for passages, on 2,000 SQuAD 2.0 train questions (whole
+documents bear 1; docs/expansion.md)."""
 
 _QUOTED = re.compile(
     r'"([^"]{2,100})"|“([^”]{2,100})”|«([^»]{2,100})»|(?<!\w)[\'‘](\S[^\'’]{1,100})[\'’](?!\w)'

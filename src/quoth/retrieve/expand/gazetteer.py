@@ -7,7 +7,7 @@ from typing import Any
 
 from quoth.protocols import Retriever
 from quoth.retrieve.expand.lexicon import CALENDAR, CLOSED, bare
-from quoth.text import fold, word_spans
+from quoth.text import fold, word_spans, words
 from quoth.text.lines import blocks
 
 LONGEST_NAME = 8
@@ -26,9 +26,11 @@ class Gazetteer:
     def __init__(self, names: Iterable[str]) -> None:
         self._names: set[tuple[str, ...]] = set()
         self._longest: dict[str, int] = {}
-        for name in names:
-            for form in (name, _BRACKETS.sub("", name)):
-                self._add(tuple(folded_words(form.replace("_", " "))))
+        for raw in names:
+            name = raw.replace("_", " ")
+            self._add(tuple(folded_words(name)))
+            if "(" in name or "[" in name:
+                self._add(tuple(folded_words(_BRACKETS.sub("", name))))
 
     def _add(self, name: tuple[str, ...]) -> None:
         if not 1 <= len(name) <= LONGEST_NAME or not any(_telling(word) for word in name):
@@ -110,7 +112,7 @@ def names_of(store: Any) -> Iterator[str]:
 
 def folded_words(name: str) -> list[str]:
     """Return the words of *name* as names are compared: folded, without possessive endings."""
-    return [bare(fold(name[a:b])) for a, b in word_spans(name)]
+    return [bare(word) for word in words(name)]
 
 
 def _telling(word: str) -> bool:
