@@ -1,8 +1,10 @@
 """The vectors beside an index: kept in step, searched exactly, never half-written."""
 
+import sqlite3
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -194,6 +196,27 @@ def test_a_graph_that_is_behind_gives_no_wrong_answer(
     assert vectors.search(question, k=1)[0][0].document_id == "late"
     vectors.sync(many[:2], encoder)
     assert [key.document_id for key, _ in vectors.search(first, k=9)] == ["d0000", "d0001"]
+
+
+def test_vectors_in_a_place_that_cannot_be_written_are_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the table cannot be opened for writing, what it holds is searched all the same."""
+    vectors = opened(tmp_path)
+    vectors.sync(ZOO, HashEncoder())
+    vectors.close()
+    connect = sqlite3.connect
+
+    def refusing(place: object, **options: Any) -> sqlite3.Connection:
+        if not options.get("uri"):
+            raise sqlite3.OperationalError("attempt to write a readonly database")
+        return connect(place, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(room.sqlite3, "connect", refusing)
+    hits = opened(tmp_path).search(HashEncoder().encode_queries(["a tiger walks"])[0], k=1)
+    assert hits[0][0].document_id == "b"
+    with pytest.raises(IndexUnusableError, match="cannot be opened"):
+        opened(tmp_path / "none")
 
 
 def test_two_writers_never_take_the_same_row(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ _MODULES: tuple[str, ...] = (
     "triggering",
     "passages",
     "questions",
+    "fusion",
+    "scale",
 )
 """Modules of this package that define ``RECIPES``; each is imported when a recipe is asked for."""
 

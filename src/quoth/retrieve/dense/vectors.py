@@ -76,21 +76,18 @@ class Vectors:
         self._lock = threading.RLock()
         self._loaded: State | None = None
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._rows = sqlite3.connect(
-                folder / "rows.sqlite", check_same_thread=False, isolation_level=None, timeout=60
-            )
-            self._rows.execute("PRAGMA journal_mode=WAL")
-            self._rows.executescript(SCHEMA)
+            self._rows = _open_table(folder)
             self._introduce()
         except (sqlite3.DatabaseError, OSError) as problem:
             raise _unusable(folder, f"cannot be opened: {problem}") from problem
 
     def _introduce(self) -> None:
         expected = {"format": str(FORMAT), "encoder": self._encoder, "dimension": str(self.dimension)}
-        about = [*expected.items(), ("generation", "0")]
-        self._rows.executemany("INSERT OR IGNORE INTO about VALUES (?, ?)", about)
         found = self._about()
+        if not found:
+            about = [*expected.items(), ("generation", "0")]
+            self._rows.executemany("INSERT OR IGNORE INTO about VALUES (?, ?)", about)
+            found = self._about()
         for name, value in expected.items():
             if found.get(name) != value:
                 raise _unusable(self.folder, f"have {name} {found.get(name)}, not {value}")
@@ -320,6 +317,22 @@ def _batches(passages: Iterable[Passage], held: Mapping[Key, int]) -> Iterator[l
             batch = []
     if batch:
         yield batch
+
+
+def _open_table(folder: Path) -> sqlite3.Connection:
+    """Return a connection to the table of rows, made where there is none; where nothing can be written, for reading."""
+    path = folder / "rows.sqlite"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        rows = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=60)
+        rows.execute("PRAGMA journal_mode=WAL")
+        rows.executescript(SCHEMA)
+    except (sqlite3.OperationalError, OSError):
+        if not path.is_file():
+            raise
+        place = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+        rows = sqlite3.connect(place, uri=True, check_same_thread=False, isolation_level=None)
+    return rows
 
 
 def _unusable(folder: Path, what: str) -> IndexUnusableError:

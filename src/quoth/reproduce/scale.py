@@ -1,0 +1,363 @@
+"""How cost grows: 10,000, 100,000 and a million passages on the embedded engine, and as many vectors.
+
+Texts are real paragraphs, repeated with a fifth of their words exchanged, the same for everyone. Vectors are made up
+(points around 1,000 centres): what is measured is searching them, not making them. Each step runs in a process of
+its own, so that its peak memory is its own.
+"""
+
+import os
+import resource
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from hashlib import sha256
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from quoth.datasets import load_cmuqa
+from quoth.errors import InputError
+from quoth.evaluate.retrieval import QueryTimes, query_times
+from quoth.reproduce.corpus import load_corpus
+from quoth.reproduce.recipe import Chart, Curve, Inputs, Outcome, Recipe, Row
+from quoth.retrieve.dense import Vectors
+from quoth.retrieve.store import Index
+from quoth.types import Document, Passage, Query, Source
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+T = TypeVar("T")
+
+SIZES = (10_000, 100_000, 1_000_000)
+QUESTIONS = 300
+K = 20
+YEARS = ("S08", "S09", "S10")
+EXCHANGED = 0.2
+CENTRES, SPREAD, DIMENSION = 1_000, 0.9, 384
+AGREED = 10
+BATCH = 5_000
+SERVER = "QUOTH_OPENSEARCH_URL"
+"""The address of a server (``opensearch://host:9200``) that is measured too, where it is set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    seconds: float
+    bytes: int
+    peak: int
+
+
+@dataclass(frozen=True, slots=True)
+class Queried:
+    first_ms: float
+    times: QueryTimes
+    peak: int
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """What searching vectors costs; ``recall`` is the graph's, of the ten that an exact search finds."""
+
+    build_seconds: float
+    bytes: int
+    open_ms: float
+    times: QueryTimes
+    exact_ms: float
+    recall: float | None
+    peak: int
+
+
+def run(inputs: Inputs) -> Outcome:
+    """Measure every size up to ``--limit`` (0: all three)."""
+    texts = base_texts(inputs)
+    questions = [c.question for c in load_corpus(inputs).cases("dev") if c.answers][:: 5_928 // QUESTIONS]
+    rows: list[Row] = []
+    curves: dict[str, list[tuple[float, float]]] = {}
+    sizes = [n for n in SIZES if not inputs.limit or n <= inputs.limit] or [inputs.limit]
+    for done, size in enumerate(sizes):
+        inputs.progress(done, len(sizes), f"{size:,} passages")
+        folder = inputs.work / f"scale-{size}"
+        built = _apart(_build, folder / "index", texts, size)
+        asked = _apart(_query, folder / "index", questions[:QUESTIONS])
+        near = _apart(_vectors, folder / "vectors", size)
+        shutil.rmtree(folder)
+        server = os.environ.get(SERVER, "")
+        if server:
+            rows += _server_rows(size, _apart(_on_server, server, texts, size, questions[:QUESTIONS]))
+        rows += _rows(size, built, asked, near)
+        for name, value in (
+            ("build, s", built.seconds), ("index, MB", built.bytes / 1e6), ("query median, ms", asked.times.median_ms),
+            ("query p95, ms", asked.times.p95_ms), ("nearest vectors, median ms", near.times.median_ms),
+        ):  # fmt: skip
+            curves.setdefault(name, []).append((float(size), float(value)))
+    return Outcome(
+        rows=tuple(rows),
+        differences=(
+            f"{len(texts):,} real paragraphs (SQuAD, CMU's Wikipedia articles); beyond them copies with "
+            f"{EXCHANGED:.0%} of the words exchanged",
+            f"vectors are made up: {CENTRES:,} centres, {DIMENSION} dimensions; a real encoder's rate is in "
+            "retrieval-fusion",
+            f"measured with {os.cpu_count()} processors, all that else runs on the machine included",
+        ),
+        charts=(
+            Chart(
+                "How cost grows",
+                "passages",
+                "seconds, MB, ms",
+                tuple(Curve(n, tuple(p)) for n, p in curves.items()),
+            ),
+        ),
+    )
+
+
+def _rows(size: int, built: Built, asked: Queried, near: Near) -> Iterator[Row]:
+    name = f"{size:,} passages"
+    how = f"{asked.times.n} dev questions, k={K}"
+    graph = "HNSW" if near.recall is not None else "exact scan"
+    yield Row(
+        f"{name}: build, s", "", built.seconds, f"peak {built.peak} MB; one batch of {BATCH:,} at a time"
+    )
+    yield Row(f"{name}: index, MB", "", built.bytes / 1e6, "catalog with the text, and the engine's files")
+    yield Row(f"{name}: query median, ms", "", asked.times.median_ms, how)
+    yield Row(f"{name}: query p95, ms", "", asked.times.p95_ms, how)
+    yield Row(f"{name}: first query, ms", "", asked.first_ms, "opening the index included")
+    yield Row(f"{name}: peak memory while asking, MB", "", float(asked.peak), "the whole process")
+    yield Row(f"{name}: vectors, build s", "", near.build_seconds, f"table, file and {graph}; no encoding")
+    yield Row(f"{name}: vectors, MB", "", near.bytes / 1e6, "float16, table and graph")
+    yield Row(f"{name}: nearest median, ms", "", near.times.median_ms, f"{graph}, k={AGREED}")
+    yield Row(f"{name}: nearest p95, ms", "", near.times.p95_ms, f"{graph}, k={AGREED}")
+    yield Row(f"{name}: exact scan median, ms", "", near.exact_ms, "float32 in memory")
+    yield Row(f"{name}: opening the vectors, ms", "", near.open_ms, "with the first search")
+    yield Row(f"{name}: peak memory of vectors, MB", "", float(near.peak), "building and exact scan included")
+    if near.recall is not None:
+        yield Row(f"{name}: HNSW recall@{AGREED} of exact", "", near.recall, f"{near.times.n} questions")
+
+
+def _server_rows(size: int, measured: tuple[Built, Queried]) -> Iterator[Row]:
+    built, asked = measured
+    name = f"{size:,} passages on OpenSearch"
+    yield Row(f"{name}: build, s", "", built.seconds, f"one batch of {BATCH:,} at a time")
+    yield Row(f"{name}: index, MB", "", built.bytes / 1e6, "passages and catalog, as the server counts them")
+    yield Row(f"{name}: query median, ms", "", asked.times.median_ms, f"{asked.times.n} dev questions, k={K}")
+    yield Row(f"{name}: query p95, ms", "", asked.times.p95_ms, f"{asked.times.n} dev questions, k={K}")
+
+
+# -- texts
+
+
+def base_texts(inputs: Inputs) -> list[tuple[str, str]]:
+    """Return (title, paragraph) of all real text: SQuAD's paragraphs, then what CMU's articles hold."""
+    corpus = load_corpus(inputs)
+    texts = [(d.title, d.text[a:b]) for d in corpus.documents for a, b in d.paragraphs]
+    for year in YEARS:
+        try:
+            pairs = inputs.file(f"cmu-qa/{year}/question_answer_pairs.txt")
+        except InputError:
+            continue
+        for article in load_cmuqa(pairs).documents.values():
+            texts += [(article.title, p) for p in article.text.split("\n\n") if len(p.split()) >= 40]
+    return texts
+
+
+def passages(texts: Sequence[tuple[str, str]], size: int) -> Iterator[tuple[str, str]]:
+    """Yield *size* (title, text): the real ones, then copies with words exchanged for others of the corpus."""
+    yield from texts[:size]
+    words = [text.split(" ") for _, text in texts]
+    vocabulary = sorted({word for row in words for word in row})
+    for number in range(len(texts), size):
+        base = words[number % len(texts)]
+        drawn = np.random.default_rng(number)
+        count = max(1, int(len(base) * EXCHANGED))
+        row = list(base)
+        places = drawn.integers(0, len(base), count)
+        for place, word in zip(
+            places.tolist(), drawn.integers(0, len(vocabulary), count).tolist(), strict=True
+        ):
+            row[place] = vocabulary[word]
+        yield texts[number % len(texts)][0], " ".join(row)
+
+
+def documents(texts: Sequence[tuple[str, str]], size: int, *, each: int = 50) -> Iterator[Document]:
+    """Yield documents of *each* passages; their paragraphs are the passages."""
+    held: list[str] = []
+    title, number = "", 0
+
+    def made() -> Document:
+        spans, at = [], 0
+        for text in held:
+            spans.append((at, at + len(text)))
+            at += len(text) + 2
+        whole = "\n\n".join(held)
+        return Document(f"d{number:07}", whole, title=title, sha256=f"{number}", paragraphs=tuple(spans))
+
+    for one, text in passages(texts, size):
+        if held and (one != title or len(held) == each):
+            yield made()
+            held, number = [], number + 1
+        title = one
+        held.append(text)
+    if held:
+        yield made()
+
+
+def batches(
+    texts: Sequence[tuple[str, str]], size: int
+) -> Iterator[list[tuple[Source, tuple[Document, ...]]]]:
+    """Yield the documents as a store takes them, about ``BATCH`` passages at a time."""
+    batch: list[tuple[Source, tuple[Document, ...]]] = []
+    count = 0
+    for document in documents(texts, size):
+        batch.append((Source(document.id, document.sha256), (document,)))
+        count += len(document.paragraphs)
+        if count >= BATCH:
+            yield batch
+            batch, count = [], 0
+    if batch:
+        yield batch
+
+
+# -- the steps, each in a process of its own
+
+
+def _apart(step: Callable[..., T], *given: object) -> T:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(step, *given).result()
+
+
+def _peak() -> int:
+    """Return this process's peak resident memory in MB.
+
+    Linux has it in ``VmHWM`` (KiB), while its ``ru_maxrss`` begins with the parent's; macOS counts that in bytes.
+    """
+    status = Path("/proc/self/status")
+    if status.is_file():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) * 1024 // 1_000_000
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit // 1_000_000
+
+
+def _build(folder: Path, texts: Sequence[tuple[str, str]], size: int) -> Built:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with Index.create(folder) as index:
+        spent = sum(_timed(lambda some=batch: index.put(some)) for batch in batches(texts, size))  # type: ignore[misc]
+    size_on_disk = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return Built(spent, size_on_disk, _peak())
+
+
+def _on_server(
+    server: str, texts: Sequence[tuple[str, str]], size: int, questions: Sequence[str]
+) -> tuple[Built, Queried]:
+    """Build and ask an index of its own on a server, and remove what it held."""
+    from quoth.retrieve.opensearch import OpenSearchStore
+
+    place = server.removeprefix("http://").removeprefix("opensearch://").strip("/")
+    with OpenSearchStore.connect(f"opensearch://{place}/quoth-scale-{size}", create=True) as store:
+        spent = sum(_timed(lambda some=batch: store.put(some)) for batch in batches(texts, size))  # type: ignore[misc]
+        held = store.info()["bytes"]
+        first = _timed(lambda: store.retrieve(Query(questions[0]), k=K)) * 1e3
+        times = [_timed(lambda q=q: store.retrieve(Query(q), k=K)) * 1e3 for q in questions]  # type: ignore[misc]
+        store.drop([source.path for source in store.sources()])
+    return Built(spent, int(str(held)), 0), Queried(first, query_times(times), 0)
+
+
+def _query(folder: Path, questions: Sequence[str]) -> Queried:
+    start = time.perf_counter()
+    with Index.open(folder) as index:
+        index.retrieve(Query(questions[0]), k=K)
+        first = (time.perf_counter() - start) * 1e3
+        spent = [_timed(lambda q=q: index.retrieve(Query(q), k=K)) * 1e3 for q in questions]  # type: ignore[misc]
+    return Queried(first, query_times(spent), _peak())
+
+
+def _vectors(folder: Path, size: int) -> Near:
+    encoder = _Points()
+    vectors = Vectors(folder, encoder="points", dimension=DIMENSION)
+    start = time.perf_counter()
+    vectors.sync(_Numbered(size), encoder)
+    built = time.perf_counter() - start
+    vectors.close()
+    asked = encoder.encode_queries([f"question {i}" for i in range(QUESTIONS)])
+    start = time.perf_counter()
+    vectors = Vectors(folder, encoder="points", dimension=DIMENSION)
+    vectors.search(asked[0], k=AGREED)
+    opened = (time.perf_counter() - start) * 1e3
+    found: list[set[str]] = []
+    spent = []
+    for vector in asked:
+        start = time.perf_counter()
+        hits = vectors.search(vector, k=AGREED)
+        spent.append((time.perf_counter() - start) * 1e3)
+        found.append({key.document_id for key, _ in hits})
+    exact_ms, recall = _exact(folder, size, asked, found)
+    return Near(
+        built, vectors.bytes, opened, query_times(spent), exact_ms,
+        recall if any(folder.glob("graph-*")) else None, _peak(),
+    )  # fmt: skip
+
+
+def _exact(folder: Path, size: int, asked: "Floats", found: Sequence[set[str]]) -> tuple[float, float]:
+    """Return an exact scan's median ms, and the share of its ten nearest that were *found*."""
+    matrix = np.fromfile(folder / "vectors.f16", np.float16).reshape(-1, DIMENSION)[:size].astype(np.float32)
+    spent, agreed = [], 0
+    for vector, hits in zip(asked, found, strict=True):
+        start = time.perf_counter()
+        scores = matrix @ vector
+        best = np.argpartition(-scores, AGREED)[:AGREED]
+        spent.append((time.perf_counter() - start) * 1e3)
+        agreed += sum(f"p{place:07}" in hits for place in best.tolist())
+    return median(spent), agreed / (AGREED * len(asked))
+
+
+def _timed(what: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    what()
+    return time.perf_counter() - start
+
+
+class _Numbered:
+    """Passages that are numbers: row i of the file is passage i, as rows are given out in order."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+
+    def __iter__(self) -> Iterator[Passage]:
+        for number in range(self._size):
+            text = str(number)
+            yield Passage(f"p{number:07}", 0, len(text), text)
+
+
+class _Points:
+    """An encoder whose vectors are points around centres, by the text's hash."""
+
+    name = "points"
+    dimension = DIMENSION
+
+    def __init__(self) -> None:
+        drawn = np.random.default_rng(0).standard_normal((CENTRES, DIMENSION)).astype(np.float32)
+        self._centres = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+
+    def encode_passages(self, texts: Sequence[str]) -> "Floats":
+        """Return a unit vector for each text."""
+        if not texts:
+            return np.zeros((0, DIMENSION), np.float32)
+        seeds = [int.from_bytes(sha256(text.encode()).digest()[:8], "big") for text in texts]
+        noise = np.stack(
+            [np.random.default_rng(seed).standard_normal(DIMENSION, np.float32) for seed in seeds]
+        )
+        made = self._centres[[seed % CENTRES for seed in seeds]] + SPREAD * noise / np.sqrt(DIMENSION)
+        return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), np.float32)
+
+    encode_queries = encode_passages
+
+
+RECIPES = (Recipe("scale", "how cost grows: 10 thousand, 100 thousand and a million passages", "ours", run),)
