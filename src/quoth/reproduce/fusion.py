@@ -9,6 +9,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,7 +49,9 @@ DEPTH = 200
 WEIGHTS = (0.0, 10.0, 20.0, 40.0, 60.0, 80.0, 100.0, 125.0, 150.0, 175.0, 200.0, 250.0, 300.0, 400.0)
 CONSTANTS = (2.0, 5.0, 10.0, 20.0, 40.0, 60.0)
 RERANKED = 20
-RERANK_TRAIN, RERANK_DEV = 300, 500
+RERANK_TRAIN, RERANK_DEV = 200, 400
+AT_ONCE = 4
+NOTHING = -30.0
 BUDGETS = {"small": 4_000, "large": 2_000}
 """Tokens that ``thorough`` reads, by reader."""
 
@@ -87,8 +90,8 @@ def run(inputs: Inputs) -> Outcome:
         dev = [c for c in corpus.cases("dev") if c.answers]
         if inputs.limit:
             dev = drawn.sample(dev, min(inputs.limit, len(dev)))
-        learned = [_asked(parts, case) for case in _told(train, inputs, "train questions")]
-        measured = [_asked(parts, case) for case in _told(dev, inputs, "dev questions")]
+        learned = _all_asked(parts, train, inputs, "train questions")
+        measured = _all_asked(parts, dev, inputs, "dev questions")
         weight, curve = fit_weight([a.example for a in learned], WEIGHTS, depth=DEPTH)
         constant = max(
             CONSTANTS, key=lambda c: _reciprocal_rank(learned, Fusion("ranks", constant=c, depth=DEPTH))
@@ -135,13 +138,16 @@ def _parts(index: "Index", inputs: Inputs) -> Parts:
     return Parts(index, open_vectors(place, encoder), encoder, passages)
 
 
-def _told(cases: Sequence[Case], inputs: Inputs, what: str) -> list[Case]:
-    inputs.progress(0, len(cases), what)
-    return list(cases)
-
-
 def _key(passage: Passage) -> Key:
     return (passage.document_id, passage.start, passage.end)
+
+
+def _all_asked(parts: Parts, cases: Sequence[Case], inputs: Inputs, what: str) -> list[Asked]:
+    found = []
+    for number, case in enumerate(cases):
+        inputs.progress(number, len(cases), what)
+        found.append(_asked(parts, case))
+    return found
 
 
 def _asked(parts: Parts, case: Case) -> Asked:
@@ -239,71 +245,80 @@ def _reranking(
     train, dev = train[:RERANK_TRAIN], random.Random(inputs.seed).sample(list(dev), min(RERANK_DEV, len(dev)))
     name = f"fused, {len(dev)} questions"
     rows, _ = _figures(parts, name, dev, [_fused(a, fusion) for a in dev])
-    for reader in BUDGETS:
-        model = SpanReader(
-            load_reader(reader, threads=int(inputs.settings["threads"].value)),
-            settings=ReadSettings(n_best=1),
-        )
-        read = _cached_reader(model, inputs, reader)
-        learned = [_listed(parts, a, fusion, read, BUDGETS[reader]) for a in _counted(train, inputs, reader)]
-        weights, scale = fit_linear([row.features for row in learned], [row.right for row in learned])
-        listed = [_listed(parts, a, fusion, read, BUDGETS[reader]) for a in _counted(dev, inputs, reader)]
-        orders = [_reordered(row, (row.features / scale) @ weights) for row in listed]
-        told = f"fused + {reader} reader, {BUDGETS[reader]} tokens, {len(dev)} questions"
+    for reader, tokens in BUDGETS.items():
+        model = load_reader(reader, threads=int(inputs.settings["threads"].value))
+        alone = SpanReader(model, settings=ReadSettings(n_best=1))
+        read = _remembering(alone, inputs.work / f"fusion-read-{reader}.jsonl", tokens=tokens)
+
+        def listed(asked: Sequence[Asked], what: str, read: Read = read) -> list[Listed]:
+            rows = []
+            for number, one in enumerate(asked):
+                inputs.progress(number, len(asked), what)
+                rows.append(_listed(parts, one, fusion, read))
+            return rows
+
+        known = listed(train, f"{reader}, train")
+        weights, scale = fit_linear([row.features for row in known], [row.right for row in known])
+        listed_dev = listed(dev, f"{reader}, dev")
+        orders = [_reordered(row, (row.features / scale) @ weights) for row in listed_dev]
+        told = f"fused + {reader} reader, {tokens} tokens, {len(dev)} questions"
         rows += _figures(parts, told, dev, orders)[0]
-        rows += _time_rows(told, [row.milliseconds for row in listed])
+        rows += _time_rows(told, [row.milliseconds for row in listed_dev])
     return rows
 
 
-def _counted(asked: Sequence[Asked], inputs: Inputs, reader: str) -> "list[Asked]":
-    inputs.progress(0, len(asked), f"re-ranking with {reader}")
-    return list(asked)
+Found = tuple[float, float]
+Read = Callable[[Case, Sequence[Passage]], tuple[list[Found], float]]
 
 
-Read = Callable[[Case, Sequence[Passage]], tuple[list[tuple[float, float, int]], float]]
+def _remembering(reader: SpanReader, path: Path, *, tokens: int) -> Read:
+    """Return what reads passages alone, as far as *tokens* go: (best span, null) scores of each, and ms.
 
-
-def _cached_reader(reader: SpanReader, inputs: Inputs, name: str) -> Read:
-    """Return what reads passages alone and remembers it in the work folder: (span, null, tokens) each, and ms."""
-    path = inputs.work / f"fusion-read-{name}.jsonl"
-    known: dict[str, tuple[list[tuple[float, float, int]], float]] = {}
+    What was read is kept in *path*, so that a second run finds it again.
+    """
+    known: dict[str, tuple[list[Found], float]] = {}
     if path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
-            known[row["key"]] = ([tuple(found) for found in row["found"]], row["ms"])
+            known[row["key"]] = ([(span, null) for span, null in row["found"]], row["ms"])
 
-    def read(case: Case, passages: Sequence[Passage]) -> tuple[list[tuple[float, float, int]], float]:
+    def read(case: Case, passages: Sequence[Passage]) -> tuple[list[Found], float]:
         key = f"{case.id} {' '.join(f'{p.document_id}:{p.start}' for p in passages)}"
         if key not in known:
             start = time.perf_counter()
-            readings = reader.read_many([(case.question, [passage]) for passage in passages])
-            spent = (time.perf_counter() - start) * 1e3
-            lowest = -30.0
-            found = [(r.spans[0].score if r.spans else lowest, r.null_score, r.tokens) for r in readings]
-            known[key] = (found, spent)
+            found: list[Found] = []
+            spent = 0
+            for begin in range(0, len(passages), AT_ONCE):
+                for reading in reader.read_many(
+                    [(case.question, [p]) for p in passages[begin : begin + AT_ONCE]]
+                ):
+                    spent += reading.tokens
+                    if spent <= tokens or not found:
+                        found.append(
+                            (reading.spans[0].score if reading.spans else NOTHING, reading.null_score)
+                        )
+                if spent >= tokens:
+                    break
+            known[key] = (found, (time.perf_counter() - start) * 1e3)
             with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"key": key, "found": found, "ms": spent}) + "\n")
+                file.write(json.dumps({"key": key, "found": found, "ms": known[key][1]}) + "\n")
         return known[key]
 
     return read
 
 
-def _listed(parts: Parts, asked: Asked, fusion: Fusion, read: Read, tokens: int) -> Listed:
-    """Return the features of the first passages: fused score, best span's score, null score, and whether it was read.
+def _listed(parts: Parts, asked: Asked, fusion: Fusion, read: Read) -> Listed:
+    """Return the features of the first passages: fused score, best span's and null score.
 
-    Passages beyond *tokens* are not read: they get the least span score of those that were.
+    What was not read any more gets the least span and the highest null score of what was.
     """
     scored = fuse(asked.lexical, asked.cosines, fusion)[:RERANKED]
-    passages = [parts.passages[key] for key, _ in scored]
-    found, spent = read(asked.case, passages)
-    ends = np.cumsum([count for _, _, count in found])
-    fits = max(1, int((ends <= tokens).sum()))
-    spans, nulls = np.array([f[0] for f in found]), np.array([f[1] for f in found])
-    spans[fits:], nulls[fits:] = spans[:fits].min(), nulls[:fits].max()
-    features = np.stack([[score for _, score in scored], spans, nulls], axis=1)
-    right = np.array([key in asked.gold for key, _ in scored])
-    share = float(ends[fits - 1] / ends[-1])
-    return Listed(tuple(key for key, _ in scored), features, right, spent * share)
+    found, spent = read(asked.case, [parts.passages[key] for key, _ in scored])
+    worst = (min(span for span, _ in found), max(null for _, null in found))
+    found = [*found, *[worst] * (len(scored) - len(found))]
+    features = np.array([[score, *pair] for (_, score), pair in zip(scored, found, strict=True)])
+    keys = tuple(key for key, _ in scored)
+    return Listed(keys, features, np.array([key in asked.gold for key in keys]), spent)
 
 
 def _reordered(row: Listed, scores: "Floats") -> list[Key]:
