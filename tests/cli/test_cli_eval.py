@@ -420,6 +420,6 @@ def test_nothing_but_results_reaches_stdout(quoth: Callable[..., Any], plug: Pat
     )
     assert len(done.out.splitlines()) == 1
     assert done.err == ""
-    loud = quoth(*reader)
+    loud = quoth("eval", "reader", "--data", data, "--reader", "numbers")
     assert "\r" not in loud.err
     assert "\x1b" not in loud.err + loud.out

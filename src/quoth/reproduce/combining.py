@@ -211,7 +211,7 @@ def run_topk(inputs: Inputs) -> Outcome:
             "the blog shows bars without numbers: the share of questions with a right answer among the passages' own "
             "rises with k while the best answer falls",
             "any of the top k: right where the answer of at least one passage, read alone, is; for a question without "
-            "an answer, where at least one passage gives none; on questions with an answer (HasAns) each passage's best "
+            "an answer, where at least one gives none; on questions with an answer (HasAns) each passage's best "
             "span counts, whether or not it would be given",
             f"{len(cases):,} questions of SQuAD 2.0 dev by our own seed, our own reader and retriever",
         ),

@@ -63,7 +63,7 @@ def run(inputs: Inputs) -> Outcome:
             "(lower case alone; stop words and Snowball), another tokenizer, and words that follow each other in the "
             "question count more where they do so in a passage; the title is searched with the text in both",
             "times are of this machine, in process, without a server; the blog's are a server's own ('took')",
-            "the blog's figure by size of the corpus gives no numbers in its text; which questions and sizes it took is "
+            "the blog's figure by size of the corpus has no numbers in its text; which questions and sizes it took is "
             "not said: ours are nested random parts of the corpus, all asked the same questions",
         ),
         (
