@@ -1,5 +1,6 @@
 """``quoth compare``: runs of the same questions, side by side, with significance."""
 
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,8 +43,8 @@ def compare(
     found = comparison(scores, metrics=metric or (), seed=seed)
     if report is not None:
         manifest = make_manifest(
-            "compare", data=DataFacts(", ".join(map(str, files)), "", len(scores[0].ids)), system=SystemFacts(),
-            conventions=found.conventions, seed=seed, command=sys.argv[1:],
+            "compare", data=DataFacts(", ".join(map(str, files)), _split(files), len(scores[0].ids)), system=SystemFacts(),
+            conventions=found.conventions, seed=seed, command=["quoth", *sys.argv[1:]],
         )  # fmt: skip
         _, notes = write_report(found, manifest, report)
         for remark in notes:
@@ -82,3 +83,15 @@ def _names(files: Sequence[Path]) -> list[str]:
         if len(set(names)) == len(names) and all(names):
             return names
     return [str(f) for f in files]
+
+
+def _split(files: Sequence[Path]) -> str:
+    """Return the split that the runs' manifests name, where there are manifests and they agree."""
+    found = set()
+    for file in files:
+        manifest = file.with_name("manifest.json")
+        try:
+            found.add(str(json.loads(manifest.read_text(encoding="utf-8"))["data"]["split"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            found.add("unknown")
+    return found.pop() if len(found) == 1 else "unknown"
