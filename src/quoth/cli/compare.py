@@ -43,7 +43,8 @@ def compare(
     found = comparison(scores, metrics=metric or (), seed=seed)
     if report is not None:
         manifest = make_manifest(
-            "compare", data=DataFacts(", ".join(map(str, files)), _split(files), len(scores[0].ids)), system=SystemFacts(),
+            "compare", data=DataFacts(", ".join(map(str, files)), _split(files), len(scores[0].ids)),
+            system=SystemFacts(),
             conventions=found.conventions, seed=seed, command=["quoth", *sys.argv[1:]],
         )  # fmt: skip
         _, notes = write_report(found, manifest, report)
