@@ -47,7 +47,8 @@ class Pipeline:
 
     ``ranker`` reorders what the retriever brought (None: its order stays, unless whole
     documents had to be cut: then ``cut_ranker`` decides). ``threshold`` overrides the
-    calibration's. ``stale`` tells which of some documents' files have changed or gone.
+    calibration's. ``stale`` tells which of some documents' files have changed or gone. A retriever's
+    result may carry ``notes`` and ``partial`` (not every shard answered): both are passed on.
     """
 
     retriever: Retriever
@@ -71,13 +72,14 @@ class Pipeline:
             for expander in self.expanders:
                 query = expander.expand(query)
         with clock("retrieve"):
-            candidates = tuple(self.retriever.retrieve(query, k=self.k))
+            found = self.retriever.retrieve(query, k=self.k)
+            candidates = tuple(found)
         with clock("rank"):
             passages, weight = self._rank(query.question, candidates)
         with clock("read"):
-            found = self.reader.read(query.question, [p.item for p in passages])
+            read = self.reader.read(query.question, [p.item for p in passages])
         with clock("combine"):
-            reading = combine(found, [p.score for p in passages], weight=weight)
+            reading = combine(read, [p.score for p in passages], weight=weight)
         with clock("quote"):
             answers, changed = self._answers(query.question, reading, passages)
         with clock("check"):
@@ -92,8 +94,14 @@ class Pipeline:
             null_odds=reading.null_odds,
             threshold=self.calibration.threshold if self.threshold is None else self.threshold,
             timings_ms=clock.milliseconds,
-            notes=(*reading.notes, *changed, *_remarks(query.question, candidates)),
+            notes=(
+                *getattr(found, "notes", ()),
+                *reading.notes,
+                *changed,
+                *_remarks(query.question, candidates),
+            ),
             stale=stale,
+            partial=bool(getattr(found, "partial", False)),
             settings=self.settings,
         )
 

@@ -36,6 +36,8 @@ class Chosen:
     origin: str
 
 
+Settings = Mapping[str, Chosen]
+
 TABLE: tuple[Setting, ...] = (
     Setting("retriever", "auto", "How passages are found.", ("auto", "lexical", "dense", "hybrid")),
     Setting("k", 50, "Passages taken from the retriever.", minimum=1, maximum=10_000),
@@ -138,3 +140,21 @@ def _toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as problem:
         raise InputError(f"{path} cannot be read as TOML: {problem}.") from problem
+
+
+def text_of(settings: Settings, name: str) -> str:
+    """Return a setting's value as text."""
+    return str(settings[name].value)
+
+
+def number_of(settings: Settings, name: str) -> int:
+    """Return a whole number."""
+    return int(settings[name].value)
+
+
+def decimal_of(name: str, value: str) -> float:
+    """Return *value* as a number. Raise ``InputError`` for what is neither a number nor ``auto``."""
+    try:
+        return float(value)
+    except ValueError:
+        raise InputError(f"{name} is {value!r}; it must be a number or auto.") from None

@@ -109,12 +109,12 @@ def retriever(
     )
     cases, split = asked(data)
     cases = sample([case for case in cases if case.answers], run)
-    with searched(run, index) as opened:
-        facts = assemble.system_facts(run.settings, retriever=opened)
-        expanded = assemble.expanding(opened, run.settings)
+    with searched(run, index) as library:
+        facts = assemble.system_facts(run.settings, retriever=library.store)
+        expanded = assemble.expanding(library)
         with resuming(run, facts) as running:
             found = evaluate_retriever(
-                expanded, cases, title=f"{assemble.retriever_name(opened, run.settings)} on {data.name}",
+                expanded, cases, title=f"{assemble.retriever_name(library)} on {data.name}",
                 ks=sorted({*(x for x in KS if x < k), k}), split=split, seed=seed, running=running,
             )  # fmt: skip
     finish(run, found, split, len(cases), facts)
@@ -155,9 +155,8 @@ def system(
     run = Run("system", data, settings.load(options=options), limit, seed, report, as_json, quiet, str(index))
     cases, split = asked(data)
     cases = sample(cases, run)
-    with searched(run, index) as opened:
-        library = assemble.Library(opened, settings=run.settings, root=Path.cwd())
-        facts = assemble.system_facts(run.settings, retriever=opened)
+    with searched(run, index) as library:
+        facts = assemble.system_facts(run.settings, retriever=library.store)
         alone: list[dict[str, Any]] = []
         if all(case.passage for case in cases):
             with resuming(replace(run, kind="system-reader"), facts) as running:

@@ -16,9 +16,10 @@ from quoth.cli.output import emit, note, progress, say, table
 from quoth.errors import InputError, ModelError
 
 if TYPE_CHECKING:
+    from quoth.assemble import Library
     from quoth.datasets import SelectionDataset, SpanDataset
     from quoth.evaluate import Case, Evaluation, Running, SystemFacts, Table
-    from quoth.protocols import Ranker, Retriever
+    from quoth.protocols import Ranker
     from quoth.settings import Chosen
 
 T = TypeVar("T")
@@ -114,26 +115,28 @@ def sample(items: Sequence[T], run: Run) -> list[T]:
 
 
 @contextmanager
-def searched(run: Run, index: str | None) -> "Iterator[Retriever]":
+def searched(run: Run, index: str | None) -> "Iterator[Library]":
     """Yield the index that is named, or one of the data set's own passages in a folder that goes again."""
     from quoth import assemble
 
     if index is not None:
         address = assemble.address_of(index)
         with assemble.Library(
-            assemble.open_retriever(address, run.settings), settings=run.settings, root=address.root
+            assemble.open_retriever(address, run.settings), settings=run.settings, address=address
         ) as library:
-            yield library.retriever
+            yield library
         return
     documents = assemble.documents_of(run.data)
     with tempfile.TemporaryDirectory(prefix="quoth-") as folder:
         passages = sum(len(d.paragraphs) or 1 for d in documents)
         note(f"indexing the {passages:,} passages of {run.data.name}", quiet=run.quiet)
-        opened = assemble.index_documents(Path(folder) / assemble.INDEX_FOLDER, documents, run.settings)
-        try:
-            yield assemble.with_vectors(opened, Path(folder) / assemble.INDEX_FOLDER, run.settings)
-        finally:
-            opened.close()
+        address = assemble.Address("folder", str(Path(folder) / assemble.INDEX_FOLDER))
+        opened = assemble.index_documents(Path(address.value), documents, run.settings)
+        with assemble.Library(opened, settings=run.settings, address=address) as library:
+            if run.settings["retriever"].value in ("dense", "hybrid"):
+                note(f"making the vectors of {passages:,} passages", quiet=run.quiet)
+                assemble.sync_vectors(opened, address, run.settings)
+            yield library
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from quoth.cli.output import IndexOption, Json, Quiet, emit, note, progress, say
 from quoth.errors import InputError
 
 if TYPE_CHECKING:
+    from quoth.assemble import Address, Settings
     from quoth.indexing import UpdateOptions, UpdateReport
     from quoth.protocols import Store
 
@@ -72,18 +73,27 @@ def index(
     try:
         report = _update(store, paths, address.root, updating, quiet=quiet)
         _print(report, as_json=as_json, quiet=quiet)
-        _vectors(store, chosen, quiet=quiet)
+        _vectors(store, address, chosen, quiet=quiet)
         if watch:
             for again in indexing.watch(store, paths, root=address.root, options=updating):
                 _print(again, as_json=as_json, quiet=quiet)
+                _vectors(store, address, chosen, quiet=quiet)
     finally:
         _close(store)
     if report.failed:
         raise typer.Exit(PARTLY_DONE)
 
 
-def _vectors(store: "Store", chosen: object, *, quiet: bool) -> None:
-    """Dense vectors come after the text is searchable; nothing happens where no encoder is installed."""
+def _vectors(store: "Store", address: "Address", chosen: "Settings", *, quiet: bool) -> None:
+    """Dense vectors come after the text is searchable, so that they never hold up the first answer."""
+    from quoth import assemble
+
+    with progress("Making vectors", quiet=quiet) as advance:
+        report = assemble.sync_vectors(
+            store, address, chosen, progress=lambda done, total: advance(done, total, "")
+        )
+    if report is not None and (report.added or report.removed):
+        note(f"vectors: {report.added} made, {report.removed} removed, {report.kept} kept", quiet=quiet)
 
 
 def _update(

@@ -17,7 +17,7 @@ def list_documents(index: IndexOption = None, as_json: Json = False, quiet: Quie
     from quoth import assemble
 
     with assemble.open_library(index) as library:
-        entries = list(assemble.writable(library.retriever).entries())
+        entries = list(assemble.writable(library.store).entries())
     if as_json:
         emit(
             "list/1",
@@ -49,7 +49,7 @@ def show(
     from quoth import assemble
 
     with assemble.open_library(index) as library:
-        document = library.document(assemble.document_id_of(library.retriever, id))
+        document = library.document(assemble.document_id_of(library.store, id))
     if as_json:
         emit(
             "show/1",
@@ -79,10 +79,8 @@ def remove(
 
     address = assemble.address_of(index)
     chosen = assemble.settings_for(address)
-    with assemble.Library(
-        assemble.open_store(address, chosen), settings=chosen, root=address.root
-    ) as library:
-        store = assemble.writable(library.retriever)
+    with assemble.Library(assemble.open_store(address, chosen), settings=chosen, address=address) as library:
+        store = assemble.writable(library.store)
         by_id = {e.id: e.source for e in store.entries()}
         known = {s.path for s in store.sources()}
         paths = [by_id.get(given, given) for given in ids]
@@ -110,7 +108,7 @@ def info(
 
     with assemble.open_library(index) as library:
         facts: dict[str, Any] = dict(assemble.facts(library))
-        store = assemble.writable(library.retriever)
+        store = assemble.writable(library.store)
         failures = [s for s in store.sources() if s.state == "failed"]
     facts["failed"] = len(failures)
     if as_json:

@@ -38,8 +38,8 @@ def run(inputs: Inputs) -> Outcome:
     alone_facts = {**file_facts(dev), **reader_facts(inputs.settings), "what": "gold passage, whole"}
     alone = run_reader(reader, cases, running=keeping(inputs, f"reader-{name}", alone_facts))
     with open_index(inputs.work / "squad-english", corpus.documents) as index:
-        part, calibration = assemble.open_reader(inputs.settings)
-        pipeline = assemble.make_pipeline(index, part, calibration, settings=inputs.settings, root=Path.cwd())
+        pipeline = assemble.make_pipeline(index, index, settings=inputs.settings, root=Path.cwd())
+        calibration = pipeline.calibration
         facts = {**file_facts(inputs.file(TRAIN), dev), **reader_facts(inputs.settings)}
         facts |= {key: str(inputs.settings[key].value) for key in DECIDE} | {"calibration": repr(calibration)}
         full = run_system(

@@ -1,0 +1,66 @@
+"""Settings to objects: the one place that knows which part implements which name."""
+
+from quoth.assemble.addresses import INDEX_FOLDER, PROJECT_FILE, Address, address_of, find_index, settings_for
+from quoth.assemble.library import (
+    Library,
+    document_id_of,
+    examine,
+    expanding,
+    facts,
+    open_library,
+    read,
+    writable,
+)
+from quoth.assemble.measuring import documents_of, floors, index_documents, retriever_name, system_facts
+from quoth.assemble.parts import (
+    load_calibration,
+    make_pipeline,
+    make_query,
+    open_expanders,
+    open_ranker,
+    open_reader,
+    open_retriever,
+    open_store,
+    open_whole_reader,
+    reader_name,
+    sync_vectors,
+    threshold_of,
+    with_vectors,
+)
+from quoth.settings import Settings
+
+__all__ = [
+    "INDEX_FOLDER",
+    "PROJECT_FILE",
+    "Address",
+    "Library",
+    "Settings",
+    "address_of",
+    "document_id_of",
+    "documents_of",
+    "examine",
+    "expanding",
+    "facts",
+    "find_index",
+    "floors",
+    "index_documents",
+    "load_calibration",
+    "make_pipeline",
+    "make_query",
+    "open_expanders",
+    "open_library",
+    "open_ranker",
+    "open_reader",
+    "open_retriever",
+    "open_store",
+    "open_whole_reader",
+    "read",
+    "reader_name",
+    "retriever_name",
+    "settings_for",
+    "sync_vectors",
+    "system_facts",
+    "threshold_of",
+    "with_vectors",
+    "writable",
+]
