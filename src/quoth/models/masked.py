@@ -12,7 +12,7 @@ from quoth.models.families import read_config
 from quoth.models.places import folder as folder_of
 from quoth.models.places import refuse_pickles
 
-WORDS = 32
+BATCH = 32
 """Texts in one batch."""
 
 
@@ -43,8 +43,8 @@ class MaskedModel:
         words. Offsets are code points. A text that is too long is cut down to what stands around its gap.
         """
         found: list[list[tuple[str, float]]] = []
-        for at in range(0, len(texts), WORDS):
-            found += self._fill(texts[at : at + WORDS], n)
+        for at in range(0, len(texts), BATCH):
+            found += self._fill(texts[at : at + BATCH], n)
         return found
 
     def _fill(self, texts: Sequence[tuple[str, int, int]], n: int) -> list[list[tuple[str, float]]]:

@@ -15,6 +15,9 @@ from quoth.retrieve.store import Index
 from quoth.types import Candidate, Passage, Query
 
 NS = (1, 2, 3, 4, 5, 7, 10, 15, 20)
+QUESTIONS = 500
+"""Asked of each collection, where no other limit is set: each has its paragraphs ranked eighteen times."""
+
 PARAGRAPHS = 20
 """What the blog took: its articles had so many on average."""
 
@@ -42,7 +45,7 @@ def run(inputs: Inputs) -> Outcome:
     charts: list[Chart] = []
     about: list[str] = []
     for load in (squad_articles, cmu_articles):
-        articles = load(inputs).limited(inputs.limit, inputs.seed)
+        articles = load(inputs).limited(inputs.limit or QUESTIONS, inputs.seed)
         cut = {document.id: text.passages(document) for document in articles.documents}
         average = round(mean(len(passages) for passages in cut.values()))
         sizes = tuple(dict.fromkeys((average, PARAGRAPHS)))
