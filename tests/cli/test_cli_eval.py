@@ -403,6 +403,33 @@ def test_two_runs_are_compared_question_by_question(
     assert quoth("compare", tmp_path / "a/run").code == 2
 
 
+def test_models_stand_side_by_side_and_one_question_at_a_time(
+    quoth: Callable[..., Any], plug: Path, tmp_path: Path
+) -> None:
+    """compare shows each run's own figures, and with --question what each says to that one, beside the gold."""
+    data = squad(tmp_path / "towns-dev.json", 48)
+    for threshold, folder in (("0", "eager"), ("-100", "silent")):
+        done = quoth("eval", "reader", "--data", data, "--reader", "numbers", "--null-threshold", threshold,
+                     "--report", tmp_path / folder)  # fmt: skip
+        assert done.code == 0, done.err
+    runs = (tmp_path / "eager", tmp_path / "silent")
+    body = quoth("compare", *runs, "--json").json
+    assert body["systems"]["eager"]["HasAns_exact"] == 100
+    assert body["systems"]["silent"]["NoAns_exact"] == 100
+    shown = quoth("compare", *runs).out
+    assert "HasAns_f1" in shown.splitlines()[0]
+    assert "median_ms" in shown.splitlines()[0]
+    one = quoth("compare", *runs, "--question", "Lima-0-0", "--data", data, "--json").json
+    assert one["gold"] == ["1520"]
+    assert (one["systems"]["eager"]["said"], one["systems"]["silent"]["said"]) == ("1520", "")
+    assert one["systems"]["silent"]["best_span"] == "1520"
+    assert one["systems"]["silent"]["scores"]["exact"] == 0
+    words = quoth("compare", *runs, "--question", "Lima-0-0", "--data", data).out
+    assert "When was the tower of Lima built?" in words
+    assert "(no answer)" in words
+    assert quoth("compare", *runs, "--question", "nosuch").code == 2
+
+
 def test_nothing_but_results_reaches_stdout(quoth: Callable[..., Any], plug: Path, tmp_path: Path) -> None:
     """With --json stdout is one object; with --quiet stderr is empty; no bar is drawn off a terminal."""
     data = squad(tmp_path / "towns-dev.json")
