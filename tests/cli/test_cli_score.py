@@ -134,6 +134,10 @@ def test_a_missing_prediction_costs_unless_it_is_said_not_to(
     said = written(tmp_path / "p.json", {"q1": "1843", "q3": ""})
     wrong = told(capsys, "score", "spans", "--gold", gold, "--predictions", said)
     assert (wrong["exact"], wrong["total"], wrong["missing"]) == (pytest.approx(200 / 3), 3, 1)
+    assert run(["score", "spans", "--gold", str(gold), "--predictions", str(said)]) == 0
+    assert "questions have no prediction and count as wrong" in capsys.readouterr().err
+    assert run(["score", "spans", "--gold", str(gold), "--predictions", str(said), "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
     skipped = told(capsys, "score", "spans", "--gold", gold, "--predictions", said, "--missing", "skip")
     assert (skipped["exact"], skipped["total"], skipped["missing"]) == (100.0, 2, 1)
 

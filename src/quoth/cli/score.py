@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quoth.cli.evaluating import data_name
-from quoth.cli.output import Json, emit, say, table
+from quoth.cli.output import Json, Quiet, emit, note, say, table
 from quoth.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def spans(
     ] = "wrong",
     rule: Annotated[str, typer.Option(help="squad-v2 or squad-v1: whose official script.")] = "squad-v2",
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Score answer spans: EM and F1 as the official SQuAD scripts define them, to the last digit.
 
@@ -57,6 +58,9 @@ def spans(
         missing=_choice("--missing", missing, ("wrong", "skip")),  # type: ignore[arg-type]  # one of these
         rule=_choice("--rule", rule, ("squad-v2", "squad-v1")),  # type: ignore[arg-type]  # one of these
     )
+    if scored.missing:
+        counted = "count as wrong" if missing == "wrong" else "are left out"
+        note(f"{len(scored.missing):,} questions have no prediction and {counted}.", quiet=quiet)
     body = {**scored.metrics, "extra": scored.extra, "f1_set": scored.f1_of_sets}
     _show("score-spans/1", body, scored.conventions, as_json=as_json)
 
@@ -69,6 +73,7 @@ def ranking(
         str, typer.Option(help="clean, has-positive, all or card (the eval card's own recipe).")
     ] = "clean",
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Score a ranking of sentences (MAP, MRR, P@1, hit@k) or of documents against qrels (MAP, nDCG@10).
 
@@ -92,6 +97,8 @@ def ranking(
     chosen = _choice("--convention", convention, names)
     golds = _selection_gold(gold)
     found = score_ranking(golds, scores, convention=chosen)  # type: ignore[arg-type]  # one of the names
+    if found.missing_questions:
+        note(f"{len(found.missing_questions):,} questions are not in the run.", quiet=quiet)
     if as_json:
         body = {"metrics": found.metrics, "n": found.n, "ties": found.ties}
         _show("score-ranking/1", body, found.conventions, as_json=True)
@@ -116,6 +123,7 @@ def triggering(
         typer.Option("--i-know-this-is-test", help="Tune on a test split all the same; the result says so."),
     ] = False,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Score answer triggering: is the top sentence given, and should it have been?
 
@@ -138,6 +146,8 @@ def triggering(
             split=data.split, name=data_name(tune_on[0], gold), allow_test=this_is_test,
         )  # fmt: skip
         tuned_on, value = tuned.tuned_on, tuned.threshold
+        if data.split == "test":
+            note("The threshold was tuned on a test split, as was asked for.", quiet=quiet)
     scored = score_triggering(
         _triggering_gold(gold), read_run(run), level=at, threshold=float(value or 0.0),  # type: ignore[arg-type]
         tuned_on=tuned_on, scored_on=data_name(gold, tune_on[0] if tune_on else None),
