@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from quoth.errors import InputError, ModelError
 from quoth.protocols import Layout, Reader, SpanModel
 from quoth.reading import ReadSettings, SpanReader
+from quoth.testing import FakeSpanModel
 from quoth.types import Passage, Reading
 
 Maker = Callable[..., Any]
@@ -333,3 +334,16 @@ def test_an_unknown_mode_is_refused(toy: Maker) -> None:
     """The three modes are all there are."""
     with pytest.raises(InputError, match="joint, concatenate or each"):
         SpanReader(toy(), mode="both")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("gap", ["\n\n", "\r\n \t\r\n", "\f", "\n  \n"])
+def test_no_span_crosses_a_paragraph(gap: str) -> None:
+    """A blank line or a page's end is a wall: of the words on both sides only one side is quoted."""
+
+    def best(between: str) -> str:
+        text = f"the red fox{between}jumps over"
+        reader = SpanReader(FakeSpanModel({f"red fox{between}jumps": 9.0}))
+        return reader.read("what is it", passages_of(text)).spans[0].item.text
+
+    assert best("\n") == "red fox\njumps"
+    assert best(gap) in ("red", "jumps")

@@ -265,6 +265,7 @@ class SpanReader:
             plan.texts,
             bases=np.array([p.start for p in passages], dtype=np.int64),
             groups=_groups(passages),
+            breaks=[spans.paragraph_breaks(p.text) for p in passages],
             shifts=shifts,
         )
         found = spans.n_best(

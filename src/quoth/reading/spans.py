@@ -5,6 +5,7 @@ null position, the smallest over all windows (Devlin et al. 2019, section 4.3, a
 The n-best list is exact: every start and end of a window is looked at, not the best few of each.
 """
 
+import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -40,13 +41,16 @@ _UNSPACED = (
 )
 
 
+_BREAK = re.compile(r"(?:\r\n|[\r\n])[^\S\r\n\f]*(?:\r\n|[\r\n])|\f")
+
+
 @dataclass(frozen=True, slots=True)
 class Stack:
     """Every text position of every window, end to end; arrays of shape (positions,).
 
     ``start`` and ``end`` are logits, ``owner`` the passage, ``begin`` and ``finish`` the token's
     offsets into the document, ``group`` a number for the document, and ``stop`` the last position
-    where a span that starts here may end: that of its passage in its window.
+    where a span that starts here may end: that of its paragraph in its window.
     """
 
     start: "Floats"
@@ -81,12 +85,14 @@ def stack(
     *,
     bases: "Ints",
     groups: "Ints",
+    breaks: Sequence["Ints"] = (),
     shifts: Sequence[float] = (),
 ) -> Stack:
     """Lay the text positions of all windows end to end.
 
     ``bases[i]`` is where passage *i* begins in its document and ``groups[i]`` numbers that
-    document; ``shifts[j]`` is taken from all span scores of window *j* (none given: 0).
+    document; no span crosses an offset of ``breaks[i]`` into that passage, in order;
+    ``shifts[j]`` is taken from all span scores of window *j* (none given: 0).
     """
     starts, ends, cut = [], [], []
     for index, (p, (s, e)) in enumerate(zip(placed, logits, strict=True)):
@@ -100,7 +106,9 @@ def stack(
 
     owner = gather(lambda text: text.owners)
     window = np.repeat(np.arange(len(placed)), [p.length for p in placed])
-    changes = np.flatnonzero((np.diff(owner) != 0) | (np.diff(window) != 0))
+    begin = gather(lambda text: text.starts)
+    paragraph = _paragraphs(owner, begin, breaks)
+    changes = np.flatnonzero((np.diff(owner) != 0) | (np.diff(window) != 0) | (np.diff(paragraph) != 0))
     last = np.append(changes, len(owner) - 1)
     stop = np.repeat(last, np.diff(last, prepend=-1))
     base = bases[owner]
@@ -108,18 +116,35 @@ def stack(
         np.concatenate(starts),
         np.concatenate(ends),
         owner,
-        base + gather(lambda text: text.starts),
+        base + begin,
         base + gather(lambda text: text.ends),
         groups[owner],
         stop,
     )
 
 
+def paragraph_breaks(text: str) -> "Ints":
+    """Return where the paragraphs of *text* end: the offsets of its blank lines and page ends."""
+    if "\n" not in text and "\r" not in text and "\f" not in text:
+        return np.zeros(0, dtype=np.int64)
+    return np.array([match.start() for match in _BREAK.finditer(text)], dtype=np.int64)
+
+
+def _paragraphs(owner: "Ints", begin: "Ints", breaks: Sequence["Ints"]) -> "Ints":
+    """Return for each position how many breaks of its passage lie before it."""
+    number = np.zeros(len(owner), dtype=np.int64)
+    for passage, cuts in enumerate(breaks):
+        if len(cuts):
+            here = owner == passage
+            number[here] = np.searchsorted(cuts, begin[here])
+    return number
+
+
 def n_best(all: Stack, *, n: int, max_tokens: int, snap: Snap) -> list[Found]:
     """Return the best span, then the best that does not overlap it, and so on: *n* at most.
 
     A span ends where it starts or later, has at most *max_tokens* tokens, and lies within one
-    passage and one window. *snap* (passage, start, end) widens it to whole words and trims
+    paragraph of one passage and one window. *snap* (passage, start, end) widens it to whole words and trims
     it; a span of spaces only comes back empty and is passed over. A span that several windows
     (or several passages of one document) show is listed once, with its best score. Equal
     scores are in the order of the stack.
