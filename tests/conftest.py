@@ -17,5 +17,5 @@ def indexed_samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("samples") / "samples"
     shutil.copytree(SAMPLES, folder, ignore=shutil.ignore_patterns(".quoth"))
-    assert run(["index", str(folder), "--index", str(folder), "--quiet"]) == 0
+    assert run(["index", str(folder), "--index", str(folder), "--vectors", "none", "--quiet"]) == 0
     return folder

@@ -33,6 +33,7 @@ def quoth(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("QUOTH_VECTORS", "none")
 
     def call(*arguments: str) -> Outcome:
         capsys.readouterr()
