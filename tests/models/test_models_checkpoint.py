@@ -97,7 +97,7 @@ def test_a_tokenizer_without_offsets_is_refused(checkpoints, tmp_path):
         load_reader(str(folder))
 
 
-@pytest.mark.parametrize("damage", ["truncated", "not json", "remote code", "missing tensors"])
+@pytest.mark.parametrize("damage", ["truncated", "cut off", "no safetensors", "not json", "remote code", "missing tensors"])
 def test_damaged_checkpoints_are_our_errors(checkpoints, tmp_path, damage):
     """Whatever is wrong with a checkpoint is a ModelError; code that it names is never run."""
     folder = shutil.copytree(checkpoints["bert"], tmp_path / "bad")
@@ -105,6 +105,11 @@ def test_damaged_checkpoints_are_our_errors(checkpoints, tmp_path, damage):
     if damage == "truncated":
         path = folder / "model.safetensors"
         path.write_bytes(path.read_bytes()[:-50])
+    elif damage == "cut off":
+        path = folder / "model.safetensors"
+        path.write_bytes(path.read_bytes()[:4])
+    elif damage == "no safetensors":
+        (folder / "model.safetensors").write_bytes(b"\xff" * 1000)
     elif damage == "not json":
         (folder / "config.json").write_text("{")
     elif damage == "remote code":

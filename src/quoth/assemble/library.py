@@ -36,6 +36,7 @@ class Library:
         self.address = address
         self._lock = threading.Lock()
         self._retriever: Retriever | None = None
+        self._expanders: tuple[Expander, ...] | None = None
         self._pipeline: Pipeline | None = None
 
     @property
@@ -45,6 +46,14 @@ class Library:
             if self._retriever is None:
                 self._retriever = with_vectors(self.store, self.address, self.settings)
             return self._retriever
+
+    @property
+    def expanders(self) -> tuple[Expander, ...]:
+        """What adds to each question, opened once."""
+        with self._lock:
+            if self._expanders is None:
+                self._expanders = open_expanders(self.settings, self.store, self.address.root)
+            return self._expanders
 
     @property
     def pipeline(self) -> "Pipeline":
@@ -75,7 +84,7 @@ class Library:
 
         check_question(question)
         query = make_query(question, where)
-        for expander in open_expanders(self.settings, self.store, self.address.root):
+        for expander in self.expanders:
             query = expander.expand(query)
         return query, self.retriever.retrieve(query, k=k)
 
@@ -126,7 +135,7 @@ class Expanding:
 
 def expanding(library: Library) -> Retriever:
     """Return the library's retriever behind the expanders that its settings name."""
-    expanders = open_expanders(library.settings, library.store, library.address.root)
+    expanders = library.expanders
     return Expanding(library.retriever, expanders) if expanders else library.retriever
 
 

@@ -13,6 +13,7 @@ from quoth.rank.lexical import (
 )
 from quoth.rank.span import SpanSentenceRanker
 from quoth.rank.top import top
+from quoth.rank.types import AnswerTypeRanker
 
 RANKERS: Mapping[str, Callable[[], Ranker]] = {
     "constant": ConstantRanker,
@@ -20,11 +21,13 @@ RANKERS: Mapping[str, Callable[[], Ranker]] = {
     "idf": IdfCountRanker,
     "bm25": Bm25Ranker,
     "tfidf": TfidfRanker,
+    "types": AnswerTypeRanker,
 }
 """The rankers that need no model, by the name that ``--ranker`` takes."""
 
 __all__ = [
     "RANKERS",
+    "AnswerTypeRanker",
     "Bm25Ranker",
     "ConstantRanker",
     "IdfCountRanker",

@@ -2,7 +2,7 @@
 
 from quoth.text.passage import cut, passages
 from quoth.text.places import locate
-from quoth.text.questions import ANSWER_TYPES, QUESTION_TYPES, answer_type, question_type
+from quoth.text.questions import ANSWER_TYPES, QUESTION_TYPES, answer_type, question_type, without_asking
 from quoth.text.sentence import sentence_at, sentences, sentences_of
 from quoth.text.words import STOP_WORDS, estimate_tokens, fold, looks_english, word_spans, words
 
@@ -21,6 +21,7 @@ __all__ = [
     "sentence_at",
     "sentences",
     "sentences_of",
+    "without_asking",
     "word_spans",
     "words",
 ]

@@ -40,6 +40,10 @@ _BEFORE = word_set(
     "in on at by for from to of with about during since until under after before into through within over"
 )
 
+_ASKING = re.compile(
+    r"\b(?:what|which|who|whom|whose|when|where|why|how|do|does|did)\b(?!['’-])", re.IGNORECASE
+)
+
 _COPULAS = word_set("is are was were")
 _PHRASE_ENDS = (_BEFORE - {"under", "over"}) | word_set(
     "that which who whom whose and or as when where used between"
@@ -102,6 +106,21 @@ def question_type(question: str) -> str:
     if kind == "how" and following and following[0] in _MEASURES:
         return "how many"
     return kind
+
+
+def without_asking(raw: str) -> str:
+    """Return an English question with the words that only ask made stop words; "The Who" and "Doctor Who" stay.
+
+    A word of asking that is capitalized in the middle of a question is taken for a name.
+    """
+    shouted = raw.isupper()
+    first = len(raw) - len(raw.lstrip())
+
+    def replaced(match: re.Match[str]) -> str:
+        asks = match.start() == first or match[0].islower() or shouted
+        return "the" if asks else match[0]
+
+    return _ASKING.sub(replaced, raw)
 
 
 def answer_type(question: str) -> str:

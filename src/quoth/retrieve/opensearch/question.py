@@ -14,9 +14,6 @@ MOST_WORDS = 200
 
 MOST_PAIRS = 60
 
-_ASKING = re.compile(
-    r"\b(?:what|which|who|whom|whose|when|where|why|how|do|does|did)\b(?!['’-])", re.IGNORECASE
-)
 _SURROGATE = re.compile("[\ud800-\udfff\x00]")
 
 
@@ -32,13 +29,7 @@ def without_asking(raw: str) -> str:
 
     Where nothing but stop words would be left, it stays as it is.
     """
-    shouted, first = raw.isupper(), len(raw) - len(raw.lstrip())
-
-    def replaced(match: re.Match[str]) -> str:
-        asks = match.start() == first or match[0].islower() or shouted
-        return "the" if asks else match[0]
-
-    found = _ASKING.sub(replaced, raw)
+    found = text.without_asking(raw)
     return raw if only_stop_words(found) else found
 
 

@@ -26,9 +26,6 @@ ENGLISH_STOP = "lucene"
 """Names ``text.STOP_WORDS``; other stop lists are the engine's own."""
 
 NEAR = 3
-_ASKING = re.compile(
-    r"\b(?:what|which|who|whom|whose|when|where|why|how|do|does|did)\b(?!['’-])", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +112,7 @@ class Analyzer:
         """
         if self._row.stop != ENGLISH_STOP:
             return self.content_terms(raw)
-        return _tokens(self._question, self.prepare(_without_asking(raw))) or self.content_terms(raw)
-
-
-def _without_asking(raw: str) -> str:
-    """Return *raw* with the words that only ask made stop words; "The Who" and "Doctor Who" stay."""
-    shouted = raw.isupper()
-    first = len(raw) - len(raw.lstrip())
-
-    def replaced(match: re.Match[str]) -> str:
-        asks = match.start() == first or match[0].islower() or shouted
-        return "the" if asks else match[0]
-
-    return _ASKING.sub(replaced, raw)
+        return _tokens(self._question, self.prepare(text.without_asking(raw))) or self.content_terms(raw)
 
 
 def neighbours(tokens: list[Token]) -> Iterator[tuple[Token, Token]]:
