@@ -342,7 +342,7 @@ def _exact(stored: "NDArray[np.float16]", asked: "Floats") -> tuple[float, list[
     spent, found = [], []
     for vector in asked:
         start = time.perf_counter()
-        scores = matrix @ vector
+        scores = np.einsum("ij,j->i", matrix, vector)
         best = np.argpartition(-scores, AGREED)[:AGREED]
         spent.append((time.perf_counter() - start) * 1e3)
         found.append(set(best.tolist()))

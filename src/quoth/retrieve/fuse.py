@@ -24,7 +24,7 @@ class Fusion:
     method: Literal["sum", "ranks"] = "sum"
     weight: float = 150.0
     constant: float = 10.0
-    depth: int = 200
+    depth: int = 100
 
 
 def fuse(

@@ -44,7 +44,7 @@ class Loaded:
 
     def search(self, vector: "Floats", *, k: int, allowed: Container[str] | None) -> list[tuple[Key, float]]:
         """Return up to *k* (key, score), best first; among equal scores in order of key."""
-        scores = self._matrix @ np.asarray(vector, np.float32)
+        scores = _products(self._matrix, np.asarray(vector, np.float32))
         places = np.arange(len(self._keys))
         if allowed is not None:
             places = np.array([i for i, key in enumerate(self._keys) if key.document_id in allowed], np.int64)
@@ -57,8 +57,16 @@ class Loaded:
         """Return the dot product for each key, or None for one that is not held."""
         places = [self._places.get(key) for key in keys]
         held = np.array([place for place in places if place is not None], np.int64)
-        scores = iter((self._matrix[held] @ np.asarray(vector, np.float32)).tolist())
+        scores = iter(_products(self._matrix[held], np.asarray(vector, np.float32)).tolist())
         return [None if place is None else next(scores) for place in places]
+
+
+def _products(matrix: "Floats", vector: "Floats") -> "Floats":
+    """Return the dot product of each row, on one thread.
+
+    As fast as BLAS, which memory bounds here, and nothing waits for threads that a busy machine does not wake.
+    """
+    return np.asarray(np.einsum("ij,j->i", matrix, vector), np.float32)
 
 
 def _top(scores: "Floats", k: int) -> "Ints":
