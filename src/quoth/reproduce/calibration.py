@@ -48,6 +48,7 @@ CANDIDATES = 50
 KEPT = 20
 GRID = (0.0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)
 DEEPEST = {"small": 1_500, "large": 2_000}
+"""Tokens that are read at most, by reader; a profile that goes deeper gets the fit of this depth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ def _fitted_on(n: int, passages: int) -> str:
 def _fit_reader(name: str, read: Sequence[Read], work: Path, *, fitted_on: str) -> Iterator[Row]:
     fits: dict[str, Calibration] = {}
     for profile in PROFILES.values():
-        tokens = profile.tokens_for(name)
+        tokens = min(profile.tokens_for(name), DEEPEST[name])
         known = [(r, within(r, tokens)) for r in read]
         folds = np.array([fold_of(r.article) for r in read])
         halves = [(fit([k for k, f in zip(known, folds, strict=True) if f != fold], fitted_on),
