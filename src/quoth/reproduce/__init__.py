@@ -22,6 +22,8 @@ _MODULES: tuple[str, ...] = (
     "questions",
     "fusion",
     "scale",
+    "cranfield",
+    "engines",
 )
 """Modules of this package that define ``RECIPES``; each is imported when a recipe is asked for."""
 

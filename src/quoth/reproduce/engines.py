@@ -1,0 +1,183 @@
+"""Two engines, one analyzer: the embedded index and OpenSearch over the same paragraphs, asked the same questions."""
+
+import os
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+
+from quoth.errors import InputError
+from quoth.evaluate.cases import Case
+from quoth.evaluate.retrieval import Retrieved, query_times, score_retrieval
+from quoth.protocols import Retriever, Store
+from quoth.reproduce.corpus import load_corpus, open_index
+from quoth.reproduce.measuring import mean_row, sampled
+from quoth.reproduce.recipe import Inputs, Outcome, Recipe, Row
+from quoth.retrieve.opensearch import OpenSearchStore
+from quoth.retrieve.opensearch.address import Address
+from quoth.retrieve.opensearch.admin import delete
+from quoth.retrieve.opensearch.wire import Wire
+from quoth.types import Document, Passage, Query, Source
+
+SERVER_VARIABLE = "QUOTH_OPENSEARCH_URL"
+QUESTIONS = 1_000
+KS = (1, 3, 10)
+WARM_UP = 50
+AT_ONCE = 32
+ANALYZERS = ("english", "standard")
+
+
+def run(inputs: Inputs) -> Outcome:
+    """Load the 20,100 paragraphs into both engines, under both analyzers; ask the dev questions of each."""
+    corpus = load_corpus(inputs)
+    able = [case for case in corpus.cases("dev") if case.answers]
+    cases = sampled(able, inputs, otherwise=QUESTIONS)
+    rows: list[Row] = []
+    differences = [
+        f"{corpus.passages:,} paragraphs of SQuAD 2.0; {len(cases):,} answerable dev questions, drawn at random",
+        "times are of one process that asks one question after the other, each engine warm; OpenSearch's include its "
+        "HTTP round trip on the loopback interface, a single node with one shard",
+        "the engines share the rules for words (runs of letters and digits, folded; stop words out of the question, "
+        "Snowball English) and the clauses of a question; each has its own tokenizer, and rounds a passage's length "
+        "in its own way",
+    ]
+    server = server_address()
+    if server is None:
+        differences.append(without_server())
+    for name in ANALYZERS:
+        with open_index(inputs.work / f"squad-{name}", corpus.documents, analyzer=name) as index:
+            found = asked(index, cases, inputs, f"embedded, {name}")
+        rows += _rows(f"embedded index, {name}", found, cases, "in process")
+        if server is None:
+            how = f"not measured: {SERVER_VARIABLE} is not set"
+            rows += [Row(f"OpenSearch, {name}: {what}", "", None, how) for what in _figures()]
+            continue
+        with served(server, corpus.documents, inputs, analyzer=name) as (store, seconds):
+            theirs = asked(store, cases, inputs, f"OpenSearch, {name}")
+        rows += _rows(f"OpenSearch, {name}", theirs, cases, "over HTTP")
+        rows.append(Row(f"OpenSearch, {name}: seconds to load", "", seconds, f"{AT_ONCE} articles at once"))
+        rows.append(_same(name, found, theirs, cases))
+    return Outcome(tuple(rows), tuple(differences))
+
+
+# -- the server
+
+
+def server_address() -> str | None:
+    """Return ``opensearch://host:port`` of the server that the environment names; None where it names none."""
+    given = os.environ.get(SERVER_VARIABLE, "").strip().rstrip("/")
+    if not given:
+        return None
+    scheme, _, place = given.rpartition("://")
+    if scheme not in ("", "http", "https", "opensearch") or "/" in place or not place:
+        raise InputError(
+            f"{SERVER_VARIABLE} is {given!r}; it must be a server's address.",
+            hint="Write http://127.0.0.1:9200.",
+        )
+    return f"opensearch://{place}" + ("?tls=1" if scheme == "https" else "")
+
+
+def without_server() -> str:
+    """Say what is missing without a server, and how one is had."""
+    return (
+        f"OpenSearch's figures are missing: no server is named; `ci/opensearch.sh HOME` starts one, and "
+        f"{SERVER_VARIABLE}=http://127.0.0.1:19200 names it"
+    )
+
+
+def index_address(server: str, name: str) -> str:
+    """Return the address of an index of this *name* on *server*."""
+    place, mark, options = server.partition("?")
+    return f"{place}/{name}{mark}{options}"
+
+
+@contextmanager
+def served(
+    server: str, documents: Sequence[Document], inputs: Inputs, *, analyzer: str, split: str = "passage"
+) -> Iterator[tuple[OpenSearchStore, float]]:
+    """Yield a store on *server* that holds *documents*, and the seconds that loading took; it is removed at the end."""
+    address = index_address(server, f"quoth-reproduce-{uuid.uuid4().hex[:12]}")
+    try:
+        with OpenSearchStore.connect(address, create=True, analyzer=analyzer, split=split) as store:
+            began = time.perf_counter()
+            fill(store, documents, inputs)
+            yield store, time.perf_counter() - began
+    finally:
+        wire = Wire(Address.parse(address))
+        delete(wire)
+        wire.close()
+
+
+def fill(store: Store, documents: Sequence[Document], inputs: Inputs) -> None:
+    """Put *documents* into *store*, each as its own source."""
+    for begin in range(0, len(documents), AT_ONCE):
+        part = documents[begin : begin + AT_ONCE]
+        store.put([(Source(d.id, d.sha256), (replace(d, source=d.id),)) for d in part])
+        inputs.progress(begin + len(part), len(documents), "loading the server")
+
+
+# -- asking
+
+
+def asked(retriever: Retriever, cases: Sequence[Case], inputs: Inputs, what: str) -> list[Retrieved]:
+    """Return what each question brought up and how long that took, after some questions that are not counted."""
+    for case in cases[:WARM_UP]:
+        retriever.retrieve(Query(case.question), k=max(KS))
+    out = []
+    for number, case in enumerate(cases):
+        began = time.perf_counter()
+        found = retriever.retrieve(Query(case.question), k=max(KS))
+        spent = (time.perf_counter() - began) * 1000
+        out.append(Retrieved(case.id, case.answers, case.gold, tuple(s.item for s in found), spent))
+        if number % 50 == 0:
+            inputs.progress(number, len(cases), what)
+    return out
+
+
+def _figures() -> list[str]:
+    recalls = [f"recall@{k}/{rule}" for rule in ("answer", "passage") for k in KS]
+    return [*recalls, "median ms a question", "p95 ms a question"]
+
+
+def _rows(name: str, found: Sequence[Retrieved], cases: Sequence[Case], how: str) -> list[Row]:
+    scored = score_retrieval(found, ks=KS)
+    times = query_times([r.milliseconds for r in found if r.milliseconds is not None])
+    groups = [case.group for case in cases]
+    rows = [
+        mean_row(f"{name}: recall@{k}/{rule}", "", scored[rule].columns[f"recall@{k}"], groups, "")
+        for rule in ("answer", "passage")
+        for k in KS
+    ]
+    told = f"n={times.n:,}, k={max(KS)}, {how}"
+    return [
+        *rows,
+        Row(f"{name}: median ms a question", "", times.median_ms, told),
+        Row(f"{name}: p95 ms a question", "", times.p95_ms, told),
+    ]
+
+
+def _same(name: str, ours: Sequence[Retrieved], theirs: Sequence[Retrieved], cases: Sequence[Case]) -> Row:
+    """Return the share of the first three passages that both engines bring up."""
+
+    def first(result: Retrieved) -> set[tuple[str, int]]:
+        return {_place(passage) for passage in result.passages[:3]}
+
+    shares = [len(first(a) & first(b)) / max(1, len(first(a))) for a, b in zip(ours, theirs, strict=True)]
+    groups = [case.group for case in cases]
+    return mean_row(
+        f"both, {name}: first three passages in common", "", np.array(shares), groups, "any order"
+    )
+
+
+def _place(passage: Passage) -> tuple[str, int]:
+    return passage.document_id, passage.start
+
+
+RECIPES = (
+    Recipe(
+        "engines", "the embedded index beside OpenSearch: the same questions, recall and time", "ours", run
+    ),
+)
