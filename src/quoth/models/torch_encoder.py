@@ -27,6 +27,7 @@ class TorchNetwork:
         try:
             import torch  # noqa: F401
             import transformers
+            from safetensors import SafetensorError
         except ImportError as problem:
             raise MissingExtraError(
                 f"{path} holds an encoder that only the extra torch can run.",
@@ -38,7 +39,7 @@ class TorchNetwork:
             model = transformers.AutoModel.from_pretrained(
                 path, local_files_only=True, use_safetensors=True, trust_remote_code=False, dtype="float32"
             )
-        except (OSError, ValueError, RuntimeError, KeyError) as problem:
+        except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as problem:
             raise ModelError(f"{path} cannot be loaded: {problem}", code="model_damaged") from problem
         self._model = model.eval()
         self._threads = threads

@@ -24,6 +24,7 @@ _MODULES: tuple[str, ...] = (
     "scale",
     "cranfield",
     "engines",
+    "wikipedia",
 )
 """Modules of this package that define ``RECIPES``; each is imported when a recipe is asked for."""
 
