@@ -114,9 +114,10 @@ def _differences(place: str) -> tuple[str, ...]:
     wiki = (
         "the live Wikipedia, whose articles have changed since the blog asked it"
         if live
-        else f"the wiki at {place}, where the blog asked the live Wikipedia of 2020 (the wiki of `ci/mediawiki.sh` has a dozen "
-        f"articles that were written for it); {WIKI_VARIABLE}=wikipedia:en asks the live one, which needs the network: its "
-        "search has millions of articles to choose from, and its texts are longer, so answers and times differ"
+        else f"the wiki at {place}, where the blog asked the live Wikipedia of 2020 (the wiki of `ci/mediawiki.sh` has "
+        f"a dozen articles that were written for it); {WIKI_VARIABLE}=wikipedia:en asks the live one, which needs the "
+        "network: its search has millions of articles to choose from, and its texts are longer, so answers and times "
+        "differ"
     )
     return (
         wiki,
