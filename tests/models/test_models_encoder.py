@@ -311,3 +311,14 @@ def test_an_export_keeps_the_vectors(tmp_path: Path) -> None:
     with pytest.raises((CheckError, ModelError)):
         export_encoder(architecture, broken, tmp_path / "broken", about={}, **made)
     assert not (tmp_path / "broken").exists()
+
+
+@pytest.mark.parametrize("kept", [4, 4_000])
+def test_a_cut_off_file_is_our_error(tmp_path: Path, kept: int) -> None:
+    """Weights that torch would run and that end too soon are damaged files, whatever their reader calls it."""
+    checkpoint(tmp_path / "tiny", family="Electra")
+    path = tmp_path / "tiny" / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:kept])
+    with pytest.raises(ModelError) as caught:
+        load_encoder(str(tmp_path / "tiny"))
+    assert str(tmp_path / "tiny") in caught.value.message
