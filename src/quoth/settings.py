@@ -39,7 +39,7 @@ class Chosen:
 Settings = Mapping[str, Chosen]
 
 TABLE: tuple[Setting, ...] = (
-    Setting("retriever", "auto", "How passages are found.", ("auto", "lexical", "dense", "hybrid")),
+    Setting("retriever", "auto", "How passages are found: auto, lexical, dense, hybrid, or one plugged in."),
     Setting("k", 50, "Passages taken from the retriever.", minimum=1, maximum=10_000),
     Setting(
         "profile", "balanced", "How many tokens are read for a question.", ("fast", "balanced", "thorough")

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from quoth.reading.calibrate import Calibration
     from quoth.retrieve.dense import SyncReport
 
+RETRIEVERS = ("auto", "lexical", "dense", "hybrid")
+"""What the setting ``retriever`` can be without any plug-in."""
+
 FUSED = "+hybrid"
 """Behind a profile's name: what was fitted for passages that words and vectors found together."""
 
@@ -63,9 +66,16 @@ def open_retriever(address: Address, settings: Settings) -> Retriever:
 
 
 def with_vectors(retriever: Retriever, address: Address, settings: Settings) -> Retriever:
-    """Return what the setting ``retriever`` makes of an index: itself, its vectors, or both fused."""
+    """Return what the setting ``retriever`` makes of an index: itself, its vectors, or both fused.
+
+    Another name is that of a retriever plugged in under ``quoth.retrievers``: what its entry point
+    names is called with the index (``factory(store: Retriever) -> Retriever``). Raise ``InputError`` for an unknown
+    name.
+    """
     mode = text_of(settings, "retriever")
-    if mode == "lexical" or text_of(settings, "vectors") == "none":
+    if mode not in RETRIEVERS:
+        return _plugged_retriever(mode)(retriever)
+    if mode == "lexical" or (mode == "auto" and text_of(settings, "vectors") == "none"):
         return retriever
     from quoth.retrieve.dense import choose
 
@@ -76,6 +86,14 @@ def with_vectors(retriever: Retriever, address: Address, settings: Settings) -> 
         encoder=text_of(settings, "vectors"),
         threads=number_of(settings, "threads"),
     )
+
+
+def _plugged_retriever(name: str) -> Callable[[Retriever], Retriever]:
+    found = list(metadata.entry_points(group="quoth.retrievers", name=name))
+    if not found:
+        others = sorted({*RETRIEVERS, *metadata.entry_points(group="quoth.retrievers").names})
+        raise InputError(f"There is no retriever {name!r}.", hint=f"There are: {', '.join(others)}.")
+    return cast("Callable[[Retriever], Retriever]", found[0].load())
 
 
 def sync_vectors(
@@ -193,7 +211,10 @@ def make_pipeline(retriever: Retriever, store: Retriever, *, settings: Settings,
     from quoth.pipeline import Pipeline
     from quoth.rank import RANKERS
 
-    reader, calibration = open_reader(settings, fused=retriever is not store)
+    ours = text_of(settings, "retriever") in RETRIEVERS
+    reader, calibration = open_reader(settings, fused=ours and retriever is not store)
+    if not ours:  # the weight was fitted for our scores; another retriever's have a scale of their own
+        calibration = replace(calibration, weight=0.0)
     k = number_of(settings, "k")
     return Pipeline(
         retriever=retriever,
