@@ -79,7 +79,9 @@ class Pipeline:
         with clock("read"):
             read = self.reader.read(query.question, [p.item for p in passages])
         with clock("combine"):
-            reading = combine(read, [p.score for p in passages], weight=weight)
+            reading = combine(
+                read, [p.score for p in passages], weight=weight, own_null=self.calibration.own_null
+            )
         with clock("quote"):
             answers, changed = self._answers(query.question, reading, passages)
         with clock("check"):

@@ -154,8 +154,9 @@ class Reading:
     ``spans`` is the n-best list over all passages, best first, on one scale (sum of the
     start and end logits); ``passages[i]`` is the index, in the passages given, of the one
     that holds ``spans[i]``. ``null_score`` is on the same scale: the score of "no answer",
-    the minimum over all windows as in run_squad. ``read`` counts the passages that fitted
-    the budget, in the order given.
+    the minimum over all windows as in run_squad; ``nulls[i]`` is the minimum over the windows
+    of the passage of ``spans[i]`` alone (empty where a reader does not tell). ``read`` counts
+    the passages that fitted the budget, in the order given.
     """
 
     spans: tuple[Scored[Span], ...]
@@ -165,6 +166,7 @@ class Reading:
     windows: int
     tokens: int
     notes: tuple[str, ...] = ()
+    nulls: tuple[float, ...] = ()
 
     @property
     def null_odds(self) -> float:

@@ -105,3 +105,15 @@ def test_what_differs_in_case_and_punctuation_says_the_same() -> None:
         ("two weeks", 0, 5.0), ("2 weeks", 0, 4.0), ("Two  weeks", 1, 3.0), ("“two weeks,”", 2, 2.0)
     )
     assert [(g.text, g.members) for g in merge(reading)] == [("two weeks", (0, 2, 3)), ("2 weeks", (1,))]
+
+
+def test_the_null_may_be_that_of_the_best_spans_own_passage() -> None:
+    """With own_null the null score follows the best span; without it the smallest of all stays."""
+    spans = tuple(Scored(Span(d, 0, 1, "x"), score) for d, score in (("a", 5.0), ("b", 4.0)))
+    reading = Reading(spans, (0, 1), -2.0, 2, 2, 10, nulls=(3.0, -2.0))
+    assert combine(reading, [1.0, 1.0], weight=0.0).null_score == -2.0
+    assert combine(reading, [1.0, 1.0], weight=0.0, own_null=True).null_score == 3.0
+    turned = combine(reading, [0.0, 2.0], weight=1.0, own_null=True)
+    assert (turned.spans[0].item.document_id, turned.null_score, turned.nulls) == ("b", -2.0, (-2.0, 3.0))
+    untold = Reading(spans, (0, 1), -2.0, 2, 2, 10)
+    assert combine(untold, [1.0, 1.0], weight=0.0, own_null=True).null_score == -2.0

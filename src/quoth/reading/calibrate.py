@@ -61,6 +61,7 @@ class Calibration:
     """What was fitted for a reader under one profile, and on what.
 
     As it is made by default nothing was: threshold 0, retriever weight 0, no confidence.
+    ``own_null``: null odds are those of the best span's own passage (see ``combine``).
     ``coefficients`` (of ``features``, by name) and ``intercept`` give the log odds that an
     answer is right (EM = 1).
     """
@@ -71,6 +72,7 @@ class Calibration:
     intercept: float = 0.0
     fitted_on: str = ""
     n: int = 0
+    own_null: bool = False
 
     def __post_init__(self) -> None:
         unknown = sorted(set(self.coefficients) - set(FEATURES))
@@ -160,8 +162,8 @@ class Held:
     """Held-out readings for ``fit_weight``. Arrays of shape (questions, spans), padded with a score of -inf.
 
     ``scores``: the reader's; ``gaps``: the retriever's score of the span's passage less the best
-    one (0 or less); ``gains``: EM or F1 of the span. Of shape (questions,): ``null_scores``
-    and ``answerable``.
+    one (0 or less); ``gains``: EM or F1 of the span; ``null_scores``: of shape (questions,), or one
+    for each span, where its own passage's counts. ``answerable`` has the shape (questions,).
     """
 
     scores: "Doubles"
@@ -179,12 +181,13 @@ def fit_weight(held: Held, *, grid: Sequence[float]) -> tuple[float, float]:
     """
     if not grid:
         raise InputError("The grid of weights is empty.")
-    rows = np.arange(len(held.null_scores))
+    rows = np.arange(len(held.answerable))
+    nulls = held.null_scores if held.null_scores.ndim == 2 else held.null_scores[:, None]
     best = (-np.inf, 0.0, 0.0)
     for weight in grid:
         scores = held.scores + weight * held.gaps
         first = scores.argmax(axis=1)
-        odds = held.null_scores - scores[rows, first]
+        odds = nulls[rows, first if nulls.shape[1] > 1 else 0] - scores[rows, first]
         threshold, total = _best_threshold(odds, held.gains[rows, first], held.answerable)
         if total > best[0]:
             best = (total, float(weight), threshold)

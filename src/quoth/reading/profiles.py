@@ -26,7 +26,7 @@ PROFILES: Mapping[str, Profile] = {
     row.name: row
     for row in (
         Profile("fast", "small", 500, {"large": 250}),
-        Profile("balanced", "small", 1500, {"large": 750}),
+        Profile("balanced", "large", 750, {"small": 1500}),
         Profile("thorough", "large", 2000, {"small": 4000}),
     )
 }

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
@@ -258,7 +258,8 @@ class SpanReader:
             kept.sort(key=lambda pair: _place_of(passages[pair[0].text]))
         placed, pairs = [p for p, _ in kept], [pair for _, pair in kept]
         nulls = spans.null_scores(placed, pairs)
-        shifts = _own_nulls(placed, nulls) if self.mode == "each" else ()
+        own = _own_nulls(placed, nulls)
+        shifts = [own[p.text] for p in placed] if self.mode == "each" else ()
         stacked = spans.stack(
             placed,
             pairs,
@@ -282,7 +283,16 @@ class SpanReader:
             windows=len(plan.placed),
             tokens=tokens,
             notes=plan.notes + notes,
+            nulls=self._nulls(found, own),
         )
+
+    def _nulls(self, found: Sequence[spans.Found], own: Mapping[int, float]) -> tuple[float, ...]:
+        """Return the null score of each span's own passage."""
+        if self.mode == "each":
+            return (0.0,) * len(found)
+        if self.mode == "concatenate":
+            return (min(own.values()),) * len(found)
+        return tuple(own[f.passage] for f in found)
 
 
 def _round(
@@ -324,12 +334,12 @@ def _place_of(passage: Passage) -> tuple[str, int]:
     return passage.document_id, passage.start
 
 
-def _own_nulls(placed: Sequence[Placed], nulls: "Floats") -> list[float]:
-    """Return for each window the null score of its passage: the smallest of that passage's windows."""
+def _own_nulls(placed: Sequence[Placed], nulls: "Floats") -> dict[int, float]:
+    """Return by text (passage, or the whole when concatenated) its null score: the smallest of its windows."""
     least: dict[int, float] = {}
     for p, null in zip(placed, nulls.tolist(), strict=True):
         least[p.text] = min(null, least.get(p.text, null))
-    return [least[p.text] for p in placed]
+    return least
 
 
 def _groups(passages: Sequence[Passage]) -> "Ints":

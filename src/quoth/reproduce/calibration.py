@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 QUESTIONS = 1_000
 CANDIDATES = 50
 KEPT = 20
-GRID = (0.0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)
+GRID = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0, 1.3, 1.6, 2.0, 3.0)
 DEEPEST = {"small": 1_500, "large": 2_000}
 """Tokens that are read at most, by reader; a profile that goes deeper gets the fit of this depth."""
 
@@ -120,7 +120,9 @@ def _rows(
     label: str, halves: Sequence[tuple[Calibration, Sequence[tuple[Read, Reading]]]], final: Calibration
 ) -> Iterator[Row]:
     outcomes = [measure(known, fitted) for fitted, known in halves]
-    plain = [measure(known, replace(fitted, weight=0.0, threshold=0.0)) for fitted, known in halves]
+    plain = [
+        measure(known, replace(fitted, weight=0.0, threshold=0.0, own_null=False)) for fitted, known in halves
+    ]
     n = sum(len(o.em) for o in outcomes)
     how = f"n={n}, each half of the articles with what was fitted on the other"
     for metric in ("em", "f1"):
@@ -131,7 +133,7 @@ def _rows(
             "",
             float(values.mean() * 100),
             f"{how}; {before:.2f} with threshold 0 and no retriever weight; shipped threshold "
-            f"{final.threshold:.2f}, weight {final.weight:g}",
+            f"{final.threshold:.2f}, weight {final.weight:g}, null of {'its own passage' if final.own_null else 'all'}",
         )
     confidence = np.concatenate([o.confidence[o.answered] for o in outcomes])
     right = np.concatenate([o.right[o.answered] for o in outcomes])
@@ -163,29 +165,46 @@ def within(read: Read, tokens: int) -> Reading:
         read=len(parts),
         windows=sum(part.windows for part in parts),
         tokens=total,
+        nulls=tuple(parts[index].null_score for _, index in found[:KEPT]),
     )
 
 
 def fit(known: Sequence[tuple[Read, Reading]], fitted_on: str) -> Calibration:
-    """Return weight and threshold with the best F1, and a confidence for EM, on these questions."""
-    weight, _ = fit_weight(_held(known), grid=GRID)
-    readings = [combine(reading, read.scores, weight=weight) for read, reading in known]
+    """Return weight, kind of null and threshold with the best F1, and a confidence for EM, on these questions."""
+    own_null = [False, True]
+    fits = [
+        Calibration(weight=fit_weight(_held(known, own=own), grid=GRID)[0], own_null=own) for own in own_null
+    ]
+    thresholds = [_threshold(known, fitted) for fitted in fits]
+    best = max(range(len(fits)), key=lambda i: thresholds[i][1])
+    fitted = replace(fits[best], threshold=thresholds[best][0], fitted_on=fitted_on, n=len(known))
+    used = [(read, _combined(read, reading, fitted)) for read, reading in known if reading.spans]
+    measured = np.stack([features(reading, 0) for _, reading in used])
+    right = np.array([_gain(read, reading, exact_match) == 1 for read, reading in used])
+    coefficients, intercept = fit_confidence(measured, right)
+    return replace(fitted, coefficients=coefficients, intercept=intercept)
+
+
+def _threshold(known: Sequence[tuple[Read, Reading]], fitted: Calibration) -> tuple[float, float]:
+    """Return the threshold with the best F1, and that F1."""
+    readings = [_combined(read, reading, fitted) for read, reading in known]
     gains = np.array([_gain(read, reading, f1) for (read, _), reading in zip(known, readings, strict=True)])
     answerable = np.array([bool(read.answers) for read, _ in known])
     odds = np.array([reading.null_odds for reading in readings])
     threshold = fit_threshold(odds, gains, answerable)
-    used = [(read, reading) for (read, _), reading in zip(known, readings, strict=True) if reading.spans]
-    measured = np.stack([features(reading, 0) for _, reading in used])
-    right = np.array([_gain(read, reading, exact_match) == 1 for read, reading in used])
-    coefficients, intercept = fit_confidence(measured, right)
-    return Calibration(threshold, weight, coefficients, intercept, fitted_on, len(known))
+    given = odds <= threshold
+    return threshold, float(np.where(given, gains, ~answerable).mean())
+
+
+def _combined(read: Read, reading: Reading, fitted: Calibration) -> Reading:
+    return combine(reading, read.scores, weight=fitted.weight, own_null=fitted.own_null)
 
 
 def measure(known: Sequence[tuple[Read, Reading]], calibration: Calibration) -> Measured:
     """Return what these questions score with *calibration*."""
     em, f, confidence, right, answered = [], [], [], [], []
     for read, plain in known:
-        reading = combine(plain, read.scores, weight=calibration.weight)
+        reading = _combined(read, plain, calibration)
         given = bool(reading.spans) and not reading.null_odds > calibration.threshold
         nothing = 0.0 if read.answers else 1.0
         em.append(_gain(read, reading, exact_match) if given else nothing)
@@ -204,18 +223,19 @@ def _gain(read: Read, reading: Reading, metric: Callable[[str, str], float]) -> 
     return float(max(metric(reading.spans[0].item.text, gold) for gold in read.answers))
 
 
-def _held(known: Sequence[tuple[Read, Reading]]) -> Held:
+def _held(known: Sequence[tuple[Read, Reading]], *, own: bool) -> Held:
     shape = (len(known), KEPT)
-    scores, gaps, gains = np.full(shape, -np.inf), np.zeros(shape), np.zeros(shape)
+    scores, gaps, gains, nulls = np.full(shape, -np.inf), np.zeros(shape), np.zeros(shape), np.zeros(shape)
     for row, (read, reading) in enumerate(known):
         best = max(read.scores[: reading.read], default=0.0)
         for column, (span, passage) in enumerate(zip(reading.spans, reading.passages, strict=True)):
             scores[row, column] = span.score
+            nulls[row, column] = reading.nulls[column]
             gaps[row, column] = read.scores[passage] - best
             gains[row, column] = max((f1(span.item.text, gold) for gold in read.answers), default=0.0)
     return Held(
         scores, gaps, gains,
-        np.array([reading.null_score for _, reading in known]),
+        nulls if own else np.array([reading.null_score for _, reading in known]),
         np.array([bool(read.answers) for read, _ in known]),
     )  # fmt: skip
 
