@@ -13,6 +13,7 @@ from quoth.assemble.library import (
 )
 from quoth.assemble.measuring import documents_of, floors, index_documents, retriever_name, system_facts
 from quoth.assemble.parts import (
+    FUSED,
     load_calibration,
     make_pipeline,
     make_query,
@@ -30,6 +31,7 @@ from quoth.assemble.parts import (
 from quoth.settings import Settings
 
 __all__ = [
+    "FUSED",
     "INDEX_FOLDER",
     "PROJECT_FILE",
     "Address",

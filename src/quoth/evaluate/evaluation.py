@@ -49,11 +49,11 @@ class Evaluation:
         Where two figures have one name (MAP under two conventions), their intervals are ``name/convention``.
         """
         names = [f.name for f in self.figures]
-        intervals = {
-            f.name if names.count(f.name) == 1 else f"{f.name}/{f.convention}": {"value": f.value, "low": f.low, "high": f.high, "level": f.level, "n": f.n}
-            for f in self.figures
-            if f.low is not None
-        }
+        intervals = {}
+        for f in self.figures:
+            if f.low is not None:
+                key = f.name if names.count(f.name) == 1 else f"{f.name}/{f.convention}"
+                intervals[key] = {"value": f.value, "low": f.low, "high": f.high, "level": f.level, "n": f.n}
         return {
             "metrics": dict(self.metrics),
             "intervals": intervals,

@@ -10,6 +10,7 @@ from quoth.reading.calibrate import (
     fit_weight,
     fold_of,
 )
+from quoth.reading.calibrate import load as load_calibrations
 from quoth.reading.calibrate import save as save_calibrations
 from quoth.reading.combine import combine, probabilities
 from quoth.reading.profiles import PROFILES, Profile
@@ -31,6 +32,7 @@ __all__ = [
     "fit_threshold",
     "fit_weight",
     "fold_of",
+    "load_calibrations",
     "merge",
     "probabilities",
     "save_calibrations",

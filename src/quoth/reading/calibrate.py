@@ -96,22 +96,35 @@ class Calibration:
 
         Raises ``ModelError`` for a file that is damaged or of another format.
         """
-        try:
-            held: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            if held.get("format") != FORMAT:
-                raise ModelError(
-                    f"{path} has the format {held.get('format')!r}; this version reads {FORMAT}.",
-                    hint="Fit it anew, or take the version of quoth that wrote it.",
-                    code="calibration_unusable",
-                )
-            fits = held["fits"]
-            return cls(**fits.get(profile) or fits[held["otherwise"]])
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
+        fits, otherwise = _read(path)
+        return fits.get(profile) or fits[otherwise]
+
+
+def load(path: Path) -> dict[str, Calibration]:
+    """Read all fits of a file, by profile. Raises ``ModelError`` as ``Calibration.load`` does."""
+    return _read(path)[0]
+
+
+def _read(path: Path) -> tuple[dict[str, Calibration], str]:
+    try:
+        held: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if held.get("format") != FORMAT:
             raise ModelError(
-                f"{path} cannot be read as a calibration: {problem}.",
-                hint="Install the model anew, or remove the file: then nothing is calibrated.",
+                f"{path} has the format {held.get('format')!r}; this version reads {FORMAT}.",
+                hint="Fit it anew, or take the version of quoth that wrote it.",
                 code="calibration_unusable",
-            ) from problem
+            )
+        fits = {profile: Calibration(**fit) for profile, fit in held["fits"].items()}
+        otherwise = held["otherwise"]
+        if otherwise not in fits:
+            raise ValueError(f"it has no fit {otherwise!r}")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
+        raise ModelError(
+            f"{path} cannot be read as a calibration: {problem}.",
+            hint="Install the model anew, or remove the file: then nothing is calibrated.",
+            code="calibration_unusable",
+        ) from problem
+    return fits, otherwise
 
 
 def save(path: Path, fits: Mapping[str, Calibration], *, otherwise: str) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from quoth.assemble import FUSED, Address, sync_vectors, with_vectors
 from quoth.evaluate.calibration import score_calibration
 from quoth.evaluate.cases import Case
 from quoth.evaluate.spans import exact_match, f1
@@ -31,10 +32,12 @@ from quoth.reading import (
     fit_threshold,
     fit_weight,
     fold_of,
+    load_calibrations,
     save_calibrations,
 )
 from quoth.reproduce.corpus import load_corpus, open_index
 from quoth.reproduce.recipe import Inputs, Outcome, Recipe, Row
+from quoth.retrieve.store import Index
 from quoth.types import Passage, Query, Reading, Scored, Span
 
 if TYPE_CHECKING:
@@ -76,7 +79,9 @@ class Measured:
 def run(inputs: Inputs) -> Outcome:
     """Fit and measure every profile of both shipped readers."""
     corpus = load_corpus(inputs)
-    index = open_index(inputs.work / "squad-english", corpus.documents)
+    folder = inputs.work / "squad-english"
+    index = open_index(folder, corpus.documents)
+    retriever, kind = _retriever(index, Address("folder", str(folder)), inputs)
     cases = corpus.cases("dev")
     picked = random.Random(inputs.seed).sample(cases, min(inputs.limit or QUESTIONS, len(cases)))
     rows: list[Row] = []
@@ -84,11 +89,12 @@ def run(inputs: Inputs) -> Outcome:
         for name in ("small", "large"):
             model = load_reader(name, threads=int(inputs.settings["threads"].value))
             reader = SpanReader(model, settings=ReadSettings(n_best=KEPT))
-            cache = inputs.work / f"calibration-{name}-{len(picked)}-{inputs.seed}.jsonl"
+            cache = inputs.work / f"calibration-{name}{kind}-{len(picked)}-{inputs.seed}.jsonl"
             read = list(
-                _read_all(reader, index, picked, DEEPEST[name], cache=cache, progress=inputs.progress)
+                _read_all(reader, retriever, picked, DEEPEST[name], cache=cache, progress=inputs.progress)
             )
-            rows += _fit_reader(name, read, inputs.work, fitted_on=_fitted_on(len(picked), corpus.passages))
+            fitted_on = _fitted_on(len(picked), corpus.passages, kind)
+            rows += _fit_reader(name, read, inputs.work, kind=kind, fitted_on=fitted_on)
     return Outcome(
         rows=tuple(rows),
         differences=(
@@ -99,21 +105,34 @@ def run(inputs: Inputs) -> Outcome:
     )
 
 
-def _fitted_on(n: int, passages: int) -> str:
-    return f"SQuAD 2.0 dev, {n} questions, lexical retrieval over {passages} paragraphs (train and dev)"
+def _retriever(index: Index, address: Address, inputs: Inputs) -> tuple[Retriever, str]:
+    """Return what finds the passages, and what its fits are called behind the profile's name."""
+    if inputs.settings["retriever"].value != "hybrid":
+        return index, ""
+    sync_vectors(
+        index, address, inputs.settings, progress=lambda done, n: inputs.progress(done, n, "vectors")
+    )
+    return with_vectors(index, address, inputs.settings), FUSED
 
 
-def _fit_reader(name: str, read: Sequence[Read], work: Path, *, fitted_on: str) -> Iterator[Row]:
-    fits: dict[str, Calibration] = {}
+def _fitted_on(n: int, passages: int, kind: str) -> str:
+    found = "words and vectors" if kind else "words"
+    return f"SQuAD 2.0 dev, {n} questions, found by {found} among {passages} paragraphs (train and dev)"
+
+
+def _fit_reader(name: str, read: Sequence[Read], work: Path, *, kind: str, fitted_on: str) -> Iterator[Row]:
+    """Yield the figures of one reader; its fits join those already in the work folder's file."""
+    file = work / f"calibration-{name}.json"
+    fits = load_calibrations(file) if file.exists() else {}
     for profile in PROFILES.values():
         tokens = min(profile.tokens_for(name), DEEPEST[name])
         known = [(r, within(r, tokens)) for r in read]
         folds = np.array([fold_of(r.article) for r in read])
         halves = [(fit([k for k, f in zip(known, folds, strict=True) if f != fold], fitted_on),
                    [k for k, f in zip(known, folds, strict=True) if f == fold]) for fold in (0, 1)]  # fmt: skip
-        fits[profile.name] = fit(known, fitted_on)
-        yield from _rows(f"{name}, {tokens} tokens ({profile.name})", halves, fits[profile.name])
-    save_calibrations(work / f"calibration-{name}.json", fits, otherwise="balanced")
+        fits[profile.name + kind] = fit(known, fitted_on)
+        yield from _rows(f"{name}, {tokens} tokens ({profile.name}{kind})", halves, fits[profile.name + kind])
+    save_calibrations(file, fits, otherwise="balanced" if "balanced" in fits else f"balanced{kind}")
 
 
 def _rows(
