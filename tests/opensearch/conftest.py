@@ -1,12 +1,10 @@
 """A real server for this folder's tests: a running one, or one that is started here."""
 
-import os
 import time
 import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
-from opensearch_server import running
 
 from quoth.retrieve.opensearch import Address, OpenSearchStore
 from quoth.retrieve.opensearch.admin import delete
@@ -14,14 +12,9 @@ from quoth.retrieve.opensearch.wire import Wire
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Give ``host:port`` of a node: QUOTH_OPENSEARCH_URL's, or one started for the session."""
-    given = os.environ.get("QUOTH_OPENSEARCH_URL", "")
-    if given:
-        yield given.removeprefix("http://").removeprefix("opensearch://").strip("/")
-        return
-    with running(tmp_path_factory.mktemp("opensearch"), nodes=1) as port:
-        yield f"127.0.0.1:{port}"
+def server(opensearch_place: str) -> str:
+    """Give ``host:port`` of a node."""
+    return opensearch_place
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from quoth.assemble.library import (
 from quoth.assemble.measuring import documents_of, floors, index_documents, retriever_name, system_facts
 from quoth.assemble.parts import (
     FUSED,
+    free_vectors,
     load_calibration,
     make_pipeline,
     make_query,
@@ -45,6 +46,7 @@ __all__ = [
     "facts",
     "find_index",
     "floors",
+    "free_vectors",
     "index_documents",
     "load_calibration",
     "make_pipeline",

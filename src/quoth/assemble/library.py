@@ -184,6 +184,7 @@ def examine(address: Address, *, verify: bool) -> tuple[list[str], list[str]]:
     with Library(open_retriever(address, chosen), settings=chosen, address=address) as library:
         check = getattr(library.store, "verify", None)
         if check is None:
+            facts(library)  # it answers, or that is the error
             return problems, ["This index is not ours: there is nothing more to check."]
         problems += check(full=verify)
         store = writable(library.store)

@@ -111,6 +111,14 @@ def sync_vectors(
     return sync(store, encoder, place=address.place, progress=progress)
 
 
+def free_vectors(store: Store, address: Address, settings: Settings) -> None:
+    """Free the vectors of passages that an index no longer holds, where it has vectors and their encoder is here."""
+    from quoth.retrieve.dense import has_vectors
+
+    if has_vectors(address.place):
+        sync_vectors(store, address, settings)
+
+
 def open_reader(settings: Settings, *, fused: bool = False) -> "tuple[Reader, Calibration]":
     """Return the reader that the settings name, within the profile's budget, and its calibration.
 

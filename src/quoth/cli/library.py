@@ -90,6 +90,7 @@ def remove(
                 f"The index does not hold {', '.join(unknown)}.", hint="`quoth list` shows what it holds."
             )
         removed = store.drop(sorted(set(paths)))
+        assemble.free_vectors(store, address, chosen)
     if as_json:
         emit("remove/1", {"removed": removed, "sources": sorted(set(paths))})
     else:
@@ -108,8 +109,9 @@ def info(
 
     with assemble.open_library(index) as library:
         facts: dict[str, Any] = dict(assemble.facts(library))
-        store = assemble.writable(library.store)
-        failures = [s for s in store.sources() if s.state == "failed"]
+        listed = hasattr(library.store, "sources")  # a wiki, and an index of others, has no list of files
+        sources = assemble.writable(library.store).sources() if listed else ()
+        failures = [s for s in sources if s.state == "failed"]
     facts["failed"] = len(failures)
     if as_json:
         files = [{"path": s.path, "code": s.code, "reason": s.reason} for s in failures]

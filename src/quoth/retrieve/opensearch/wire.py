@@ -256,7 +256,7 @@ def _for_status(status: object, reason: str, address: Address, tries: int) -> Ex
     if status == 404:
         return InputError(
             f"There is no index {address.index!r} on {place}.",
-            hint=f"`quoth index PATH --index {address}` makes one.",
+            hint="" if address.fields else f"`quoth index PATH --index {address}` makes one.",
             code="no_index",
         )
     if status == 409:
