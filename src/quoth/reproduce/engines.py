@@ -68,10 +68,11 @@ def run(inputs: Inputs) -> Outcome:
 
 def server_address() -> str | None:
     """Return ``opensearch://host:port`` of the server that the environment names; None where it names none."""
-    given = os.environ.get(SERVER_VARIABLE, "").strip().rstrip("/")
+    given = os.environ.get(SERVER_VARIABLE, "").strip()
     if not given:
         return None
     scheme, _, place = given.rpartition("://")
+    place = place.rstrip("/")
     if scheme not in ("", "http", "https", "opensearch") or "/" in place or not place:
         raise InputError(
             f"{SERVER_VARIABLE} is {given!r}; it must be a server's address.",
