@@ -194,8 +194,8 @@ def plain_lucene(server: str, documents: Sequence[Document], *, analyzer: str) -
         found = wire.search(f"/{name}/_search", query)
         return {hit["_id"]: float(hit["_score"]) for hit in found["hits"]["hits"]}
 
+    wire.write("PUT", f"/{name}", body)
     try:
-        wire.write("PUT", f"/{name}", body)
         lines = []
         for document in documents:
             lines += [

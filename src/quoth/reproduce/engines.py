@@ -101,15 +101,15 @@ def served(
 ) -> Iterator[tuple[OpenSearchStore, float]]:
     """Yield a store on *server* that holds *documents*, and the seconds that loading took; it is removed at the end."""
     address = index_address(server, f"quoth-reproduce-{uuid.uuid4().hex[:12]}")
-    try:
-        with OpenSearchStore.connect(address, create=True, analyzer=analyzer, split=split) as store:
+    with OpenSearchStore.connect(address, create=True, analyzer=analyzer, split=split) as store:
+        try:
             began = time.perf_counter()
             fill(store, documents, inputs)
             yield store, time.perf_counter() - began
-    finally:
-        wire = Wire(Address.parse(address))
-        delete(wire)
-        wire.close()
+        finally:
+            wire = Wire(Address.parse(address))
+            delete(wire)
+            wire.close()
 
 
 def fill(store: Store, documents: Sequence[Document], inputs: Inputs) -> None:
