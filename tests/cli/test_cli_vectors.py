@@ -1,6 +1,7 @@
 """Dense vectors from the command line: made, used, kept in step, and said to be missing."""
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -10,8 +11,12 @@ from typing import Any
 
 import pytest
 
+from quoth.documents import from_texts
 from quoth.models import encoder as encoders
 from quoth.models import shipped
+from quoth.retrieve.memory import MemoryRetriever
+from quoth.testing import check_retriever
+from quoth.types import Query
 
 Quoth = Callable[..., Any]
 
@@ -241,3 +246,13 @@ def test_a_retriever_of_ones_own_is_evaluated_as_ours(quoth: Quoth, tmp_path: Pa
     assert done.json["manifest"]["system"]["settings"]["retriever"] == "shortest"
     ours = quoth("eval", "retriever", "--data", data, "-k", "5", "--json")
     assert ours.json["metrics"]["recall@1/passage"] == 1
+
+
+def test_the_example_of_the_page_is_a_retriever() -> None:
+    """The retriever that the documentation shows keeps the contract of retrievers."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    index = MemoryRetriever(from_texts(["The cat sat on a mat.", "A dog barks at the cat.", "Cats."]))
+    check_retriever(names["Shortest"](index), [Query("cat"), Query("dog mat")])
