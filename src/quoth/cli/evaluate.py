@@ -37,7 +37,7 @@ Reader = Annotated[str | None, typer.Option(help="small, large, a folder, or a H
 Profile = Annotated[str | None, typer.Option(help="fast, balanced or thorough.")]
 Read = Annotated[str | None, typer.Option(help="joint, concatenate or each.")]
 Threshold = Annotated[str | None, typer.Option(help="No answer when the null odds exceed this.")]
-Retrieve = Annotated[str | None, typer.Option(help="lexical, dense or hybrid.")]
+Retrieve = Annotated[str | None, typer.Option(help="auto, lexical, dense, hybrid, or one plugged in.")]
 KS = (1, 3, 5, 10, 20)
 
 
@@ -174,7 +174,7 @@ def system(
 def sentences(
     data: Data,
     ranker: Annotated[
-        str, typer.Option(help="constant, count, idf, bm25, tfidf, reader, or one plugged in.")
+        str, typer.Option(help="constant, count, idf, bm25, tfidf, types, reader, or one plugged in.")
     ] = "bm25",
     reader: Reader = None,
     limit: Limit = 0,
