@@ -121,6 +121,10 @@ class _Run:
     def __init__(self, store: Store, options: UpdateOptions, root: str, named: frozenset[str]) -> None:
         self._store, self._options, self._root, self._named = store, options, root, named
         self._known: Mapping[str, Source] = {source.path: source for source in store.sources()}
+        wanted = options.loading.metadata.items()
+        self._lacking = (
+            {e.source for e in store.entries() if not wanted <= e.metadata.items()} if wanted else set()
+        )
         self._batch: list[tuple[Source, Sequence[Document]]] = []
         self._characters = 0
         self._since = monotonic()
@@ -168,9 +172,10 @@ class _Run:
     def _worth_reading(self, old: Source, now: Source) -> bool:
         if old.sha256 != now.sha256:
             return True
-        if old.state != "failed":
-            return False
         loading = self._options.loading
+        if old.state != "failed":  # a hint of the caller's changes what the same bytes give
+            asked = not self._options.trust_times
+            return asked and (loading.encoding is not None or old.path in self._lacking)
         return (
             old.code in TRANSIENT
             or (old.code == "encrypted" and bool(loading.passwords))
@@ -190,7 +195,9 @@ class _Run:
             documents = load(path, source=name, options=self._options.loading)
         except DocumentError as problem:
             if problem.code == "unsupported" and old is None and name not in self._named:
-                self._note(name, "skipped", problem.code, str(problem))  # met on a walk: nobody asked for it
+                self._note(
+                    name, "skipped", problem.code, _reason(problem, name)
+                )  # met on a walk: nobody asked for it
             else:
                 self._fail(source, old, problem)
             return
@@ -202,7 +209,7 @@ class _Run:
         self._add(source, documents)
 
     def _fail(self, source: Source, old: Source | None, problem: DocumentError) -> None:
-        reason = str(problem)
+        reason = _reason(problem, source.path)
         source = replace(source, state="failed", code=problem.code, reason=reason)
         if old == source:
             self._note(source.path, "failed", source.code, reason)
@@ -302,6 +309,11 @@ def stale(store: KnowsSources, document_ids: Iterable[str], *, root: Path) -> tu
         if source.path and source.sha256 and source.mtime_ns and source.path not in found:
             found[source.path] = _changed(source, Path(root, source.path))
     return tuple(display(path) for path, changed in found.items() if changed)
+
+
+def _reason(problem: DocumentError, name: str) -> str:
+    """Return why a file failed, without its name, which stands beside it wherever it is shown."""
+    return str(problem).removeprefix(f"{display(name)}: ")
 
 
 def _changed(source: Source, path: Path) -> bool:

@@ -85,7 +85,7 @@ def no_text_layer(pages: int, extra: str = "") -> DocumentError:
     """Return the error for a PDF of pictures."""
     return DocumentError(
         f"It has {pages:,} page{'s' if pages != 1 else ''} and no text layer: probably a scan. {extra}".strip(),
-        hint="Install ocrmypdf (or tesseract) and index it again, or give it a text layer with ocrmypdf.",
+        hint="`quoth index --ocr` reads it where ocrmypdf or tesseract is installed.",
         code="no_text_layer",
     )
 
