@@ -35,6 +35,7 @@ LONG_PASSAGE = 2_500
 
 Quote = Literal["auto", "span", "sentence"]
 EVIDENCE_TYPES = frozenset({"why", "how", "yes-no"})
+NOTHING_FOUND = "No passage holds any word of the question."
 
 
 def _never_stale(document_ids: Sequence[str]) -> tuple[str, ...]:
@@ -169,7 +170,9 @@ class Pipeline:
 
 
 def check_question(question: str) -> None:
-    """Raise ``InputError`` where *question* is blank or over the limit."""
+    """Raise ``InputError`` where *question* is no string, blank, or over the limit."""
+    if not isinstance(question, str):
+        raise InputError(f"The question is of type {type(question).__name__}; a question is a string.")
     if not question.strip():
         raise InputError("The question is empty.", hint="Write a question in words.", code="empty_question")
     if len(question) > MAX_QUESTION:
@@ -216,7 +219,7 @@ def _evidence(span: Scored[Span], passage: Passage, document: Document) -> Evide
 def _remarks(question: str, candidates: Sequence[Scored[Passage]]) -> tuple[str, ...]:
     notes = []
     if not candidates:
-        notes.append("No passage holds any word of the question.")
+        notes.append(NOTHING_FOUND)
     if not text.looks_english(question):
         notes.append(
             "The shipped readers are English; answers to questions in other languages are not to be trusted."

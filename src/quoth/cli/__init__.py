@@ -33,10 +33,16 @@ def run(arguments: list[str]) -> int:
     except TyperException as error:
         where = getattr(getattr(error, "ctx", None), "command_path", "quoth")
         message = error.format_message().rstrip(".") or "the command line is incomplete"
-        fail(InputError(f"{message}.", hint=f"`{where} --help` shows how.", code="usage"), as_json=as_json)
+        stop = "" if message.endswith("?") else "."
+        fail(
+            InputError(f"{message}{stop}", hint=f"`{where} --help` shows how.", code="usage"), as_json=as_json
+        )
         return 2
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as ending:
         # The reader of our output (head, less) went away: nothing more to say, and nothing wrong.
+        # Typer sees it first where it comes while a command prints, and makes an exit with 1 of it.
+        if isinstance(ending, SystemExit) and not isinstance(ending.__context__, BrokenPipeError):
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:

@@ -1,8 +1,26 @@
 """All commands in one application."""
 
+from typing import Annotated
+
 import typer
 
+from quoth import __version__
+
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"quoth {__version__}")
+        raise typer.Exit
+
+
+def _whole(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Answers questions from your own documents by quoting them, or says that there is no answer."""
 
 
 def application() -> typer.Typer:
@@ -11,7 +29,7 @@ def application() -> typer.Typer:
 
     app = typer.Typer(
         name="quoth",
-        help="Answers questions from your own documents by quoting them, or says that there is no answer.",
+        callback=_whole,
         no_args_is_help=True,
         add_completion=False,
         rich_markup_mode=None,

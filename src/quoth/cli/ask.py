@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quoth.cli.output import IndexOption, Json, Quiet, emit, note, progress, say, table
+from quoth.cli.output import IndexOption, Json, Quiet, counted, emit, note, progress, say, table
 from quoth.errors import InputError
 
 if TYPE_CHECKING:
     from quoth.assemble import Library
-    from quoth.types import Answer, Evidence, Phrase, Term, Trace
+    from quoth.types import Answer, Evidence, Passage, Phrase, Place, Term, Trace
 
 Where = Annotated[
     str, typer.Option("--where", help='Conditions: "folder:contracts date>=2024 author:Smith".')
@@ -22,7 +22,9 @@ SHOWN = 3
 def ask(
     question: Annotated[str | None, typer.Argument(help="The question, in words.")] = None,
     k: Annotated[int | None, typer.Option("-k", "--k", help="Passages taken from the retriever.")] = None,
-    retriever: Annotated[str | None, typer.Option(help="lexical, dense or hybrid.")] = None,
+    retriever: Annotated[
+        str | None, typer.Option(help="auto, lexical, dense, hybrid, or one plugged in.")
+    ] = None,
     profile: Annotated[str | None, typer.Option(help="fast, balanced or thorough.")] = None,
     budget_ms: Annotated[int | None, typer.Option(help="Read for so many milliseconds.")] = None,
     read: Annotated[str | None, typer.Option(help="joint, concatenate or each.")] = None,
@@ -82,7 +84,7 @@ def ask(
     if as_json:
         emit("ask/1", trace_json(trace, explain=explain))
         return
-    _print_answer(trace)
+    _print_answer(trace, quiet=quiet)
     if explain:
         _print_trace(trace)
 
@@ -102,17 +104,34 @@ def _ask_all(
         say(f"{done['asked']} asked now, {done['resumed']} already there, {done['refused']} refused: {out}")
 
 
-def _print_answer(trace: "Trace") -> None:
-    answer = trace.answer
-    if answer is None:
-        reason = "" if trace.candidates else " No passage holds a word of the question."
-        say(f"No answer in these documents.{reason}")
-        say(
-            f"  null odds {trace.null_odds:.2f}, threshold {trace.threshold:.2f}; {trace.reading.read} passages read"
-        )
-        if trace.answers:
-            say(f"  nearest: {_quoted(trace.answers[0])}")
+def _print_answer(trace: "Trace", *, quiet: bool) -> None:
+    if trace.answer is None:
+        _print_none(trace)
+    else:
+        _print_quotation(trace.answer)
+    from quoth.pipeline import NOTHING_FOUND
+
+    for remark in trace.notes:
+        if remark != NOTHING_FOUND:  # that is said already
+            note(f"note: {remark}", quiet=quiet)
+
+
+def _print_none(trace: "Trace") -> None:
+    from quoth.pipeline import NOTHING_FOUND
+
+    if not trace.candidates:
+        narrowed = " --where lets only some of them be read." if trace.query.filters else ""
+        say(f"No answer in these documents. {NOTHING_FOUND}{narrowed}")
         return
+    say("No answer in these documents.")
+    read = counted(trace.reading.read, "passage")
+    say(f"  null odds {trace.null_odds:.2f}, threshold {trace.threshold:.2f}; {read} read")
+    if trace.answers:
+        nearest = trace.answers[0]
+        say(f"  nearest: {_quoted(nearest)}  ({_place(nearest.evidence[0])})")
+
+
+def _print_quotation(answer: "Answer") -> None:
     best = answer.evidence[0]
     say(_quoted(answer))
     say()
@@ -123,8 +142,6 @@ def _print_answer(trace: "Trace") -> None:
         say(f"  right with probability {answer.confidence:.2f} (calibrated)")
     for other in answer.evidence[1:SHOWN]:
         say(f"  also: {_place(other)}")
-    for remark in trace.notes:
-        note(f"note: {remark}")
 
 
 def _quoted(answer: "Answer") -> str:
@@ -140,8 +157,10 @@ def _marked(evidence: "Evidence") -> str:
 
 
 def _place(evidence: "Evidence") -> str:
-    where = evidence.source or evidence.title or evidence.span.document_id
-    place = evidence.place
+    return _named(evidence.source or evidence.title or evidence.span.document_id, evidence.place)
+
+
+def _named(where: str, place: "Place") -> str:
     parts = [where]
     if place.label:
         parts.append(place.label)
@@ -171,7 +190,7 @@ def _print_trace(trace: "Trace") -> None:
     )
     say()
     cost = ", ".join(f"{stage} {ms:.1f} ms" for stage, ms in trace.timings_ms.items())
-    say(f"{cost}; {trace.reading.tokens} tokens in {trace.reading.windows} windows")
+    say(f"{cost}; {counted(trace.reading.tokens, 'token')} in {counted(trace.reading.windows, 'window')}")
     say(
         f"null score {trace.reading.null_score:.2f}, null odds {trace.null_odds:.2f}, threshold {trace.threshold:.2f} "
         "(no answer above it)"
@@ -186,7 +205,9 @@ def _short(text: str, width: int) -> str:
 def search(
     question: Annotated[str, typer.Argument(help="Words or a question.")],
     k: Annotated[int, typer.Option("-k", "--k", help="How many hits.", min=1, max=10_000)] = 10,
-    retriever: Annotated[str | None, typer.Option(help="lexical, dense or hybrid.")] = None,
+    retriever: Annotated[
+        str | None, typer.Option(help="auto, lexical, dense, hybrid, or one plugged in.")
+    ] = None,
     expand: Annotated[str | None, typer.Option(help="Expanders, separated by commas.")] = None,
     where: Where = "",
     index: IndexOption = None,
@@ -208,24 +229,37 @@ def search(
     with assemble.open_library(index, **{n: v for n, v in options.items() if v is not None}) as library:
         query, hits = library.find(question, k=k, where=where)
         matched = [library.matched(query, hit.item) for hit in hits]
+        places = _places(library, [hit.item for hit in hits])
     clauses: list[Phrase | Term] = []
     clauses += query.phrases
     clauses += query.terms
     if as_json:
         found = [
-            {**scored_json(hit), "matched": list(words)} for hit, words in zip(hits, matched, strict=True)
-        ]
+            {
+                **scored_json(hit), "matched": list(words), "source": source, "page": place.page, "line": place.line,
+            }
+            for hit, words, (source, place) in zip(hits, matched, places, strict=True)
+        ]  # fmt: skip
         added = [{"text": c.text, "weight": c.weight, "origin": c.origin} for c in clauses]
         emit("search/1", {"question": question, "hits": found, "expansion": added})
     else:
         for clause in clauses:
             note(f"added: {clause.text} x{clause.weight:g} ({clause.origin})", quiet=quiet)
-        for hit, words in zip(hits, matched, strict=True):
-            say(f"{hit.score:8.3f}  {hit.item.title or hit.item.document_id}  [{', '.join(words)}]")
+        for hit, words, (source, place) in zip(hits, matched, places, strict=True):
+            where = _named(source or hit.item.title or hit.item.document_id, place)
+            say(f"{hit.score:8.3f}  {where}  [{', '.join(words)}]")
             say(f"          {_short(hit.item.text, 100)}")
     if not hits:
         note("Nothing found.", quiet=quiet)
         raise typer.Exit(1)
+
+
+def _places(library: "Library", passages: "Sequence[Passage]") -> "list[tuple[str, Place]]":
+    """Return each passage's source and the place where it begins."""
+    from quoth.text import locate
+
+    documents = {id: library.document(id) for id in {p.document_id for p in passages}}
+    return [(documents[p.document_id].source, locate(documents[p.document_id], p.start)) for p in passages]
 
 
 COMMANDS = ((ask, "ask"), (search, "search"))

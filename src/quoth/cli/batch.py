@@ -6,11 +6,12 @@ behind it. The result takes its final form and name in one step, at the end.
 
 import csv
 import gzip
+import io
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from quoth.cli.output import Advance
 from quoth.errors import InputError
@@ -42,7 +43,7 @@ def ask_all(ask: Callable[[str], Trace], batch: Path, out: Path, advance: Advanc
     partial = out.with_name(out.name + ".partial.jsonl")
     done = _done(partial, questions)
     refused = sum("error" in row for row in done)
-    with partial.open("a", encoding="utf-8") as file:
+    with _appending(partial, out) as file:
         for number, (key, question) in enumerate(questions[len(done) :], start=len(done) + 1):
             row = _reply(ask, key, question)
             refused += "error" in row
@@ -56,6 +57,15 @@ def ask_all(ask: Callable[[str], Trace], batch: Path, out: Path, advance: Advanc
     finished.replace(out)
     partial.unlink()
     return {"asked": len(questions) - len(done), "resumed": len(done), "refused": refused}
+
+
+def _appending(partial: Path, out: Path) -> TextIO:
+    try:
+        return partial.open("a", encoding="utf-8")
+    except OSError as problem:
+        raise InputError(
+            f"--out {out} cannot be written: {problem.strerror}.", hint="Name a file in a folder that exists."
+        ) from problem
 
 
 def _reply(ask: Callable[[str], Trace], key: str, question: str) -> dict[str, Any]:
@@ -104,7 +114,7 @@ def read_questions(path: Path) -> Iterator[tuple[str, str]]:
     if name.endswith(".jsonl"):
         yield from _rows([_object(line, path) for line in body.splitlines() if line.strip()], path)
     elif name.endswith(".csv"):
-        yield from _rows(list(csv.DictReader(body.splitlines())), path)
+        yield from _rows(_table(body), path)
     elif name.endswith(".json"):
         for article in _object(body, path).get("data", []):
             for paragraph in article.get("paragraphs", []):
@@ -118,8 +128,16 @@ def read_questions(path: Path) -> Iterator[tuple[str, str]]:
 def _rows(rows: Sequence[Mapping[str, Any]], path: Path) -> Iterator[tuple[str, str]]:
     for number, row in enumerate(rows, start=1):
         if not isinstance(row.get("question"), str):
-            raise InputError(f"{path}: entry {number} has no `question`.")
+            names = ", ".join(str(name) for name in row) or "nothing"
+            raise InputError(f"{path}: entry {number} has no `question`; it has {names}.")
         yield str(row.get("id") or number), row["question"].strip()
+
+
+def _table(body: str) -> list[dict[str, Any]]:
+    """Return the rows of a CSV file; spreadsheets part cells by semicolons or tabs, too."""
+    header = body.partition("\n")[0]
+    delimiter = max(",;\t", key=header.count)
+    return list(csv.DictReader(io.StringIO(body, newline=""), delimiter=delimiter))
 
 
 def _object(body: str, path: Path) -> Any:

@@ -62,7 +62,7 @@ def index(
     chosen = assemble.settings_for(address, options)
     loading = LoadOptions(
         encoding=encoding,
-        passwords=tuple(password_file.read_text(encoding="utf-8").splitlines()) if password_file else (),
+        passwords=_passwords(password_file),
         metadata=_pairs(meta or []),
         max_bytes=int(chosen["max_file_mb"].value) * 1_000_000,
         ocr=ocr,
@@ -130,6 +130,19 @@ def _check_exist(paths: list[Path]) -> None:
     for path in paths:
         if not path.exists() and not path.is_symlink():
             raise InputError(f"{path} does not exist.", code="missing_file")
+
+
+def _passwords(path: Path | None) -> tuple[str, ...]:
+    if path is None:
+        return ()
+    try:
+        return tuple(path.read_text(encoding="utf-8").splitlines())
+    except OSError as problem:
+        raise InputError(
+            f"--password-file {path} cannot be read: {problem.strerror}.", code="missing_file"
+        ) from problem
+    except UnicodeDecodeError as problem:
+        raise InputError(f"--password-file {path} is not UTF-8.", hint="Convert it first.") from problem
 
 
 def _pairs(given: list[str]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """What an index holds, its health, and the settings: list, show, remove, info, doctor, rebuild, config."""
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -118,7 +119,11 @@ def info(
         emit("info/1", {**facts, "failures": files})
         return
     for name, value in facts.items():
-        say(f"{name.replace('_', ' ')}: {value}")
+        if isinstance(value, Mapping):
+            for part, detail in value.items():
+                say(f"{name.replace('_', ' ')}, {part}: {detail}")
+        else:
+            say(f"{name.replace('_', ' ')}: {value}")
     if failed:
         table([(s.path, s.code, s.reason) for s in failures], ("file", "code", "reason"))
     elif failures:

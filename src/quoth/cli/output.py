@@ -68,6 +68,11 @@ def fail(error: QuothError, *, as_json: bool) -> None:
     print(safe(f"quoth: {error}").replace("\n", " "), file=sys.stderr)
 
 
+def counted(n: int, what: str) -> str:
+    """Return ``1 window`` or ``2 windows``."""
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
 _KEPT = {"\n", "\t"}
 _BIDI = {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}
 

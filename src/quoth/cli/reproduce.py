@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quoth.cli.output import Json, Quiet, emit, note, progress, say, table
+from quoth.errors import InputError
 
 if TYPE_CHECKING:
     from quoth.reproduce import Outcome, Recipe
@@ -42,7 +43,9 @@ def reproduce(
         return
     recipe = room.recipe(name)
     options = {"profile": profile, "reader": reader}
-    work.mkdir(parents=True, exist_ok=True)
+    _writable(work)
+    if out is not None:
+        _writable(out.parent)
     with progress(name, quiet=quiet) as advance:
         inputs = room.Inputs(
             data=room.data_folder(data), work=work, settings=settings.load(options=options), limit=limit, seed=seed,
@@ -63,6 +66,16 @@ def reproduce(
         emit("reproduce/1", body)
     else:
         _print(recipe, outcome)
+
+
+def _writable(folder: Path) -> None:
+    """Make *folder* before anything is measured. Raise ``InputError`` where that fails."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise InputError(
+            f"{folder} cannot be made: {problem.strerror}.", hint="Choose another folder."
+        ) from problem
 
 
 def _list(recipes: "Mapping[str, Recipe]", *, as_json: bool) -> None:

@@ -228,8 +228,8 @@ def format_of(path: PathOrStr) -> Format:
         if row.sniff(head):
             return row
     raise InputError(
-        f"{path}: is in none of the formats that are known.",
-        hint=f"Known are: {', '.join(FORMATS)}; name one to try it.",
+        f"{path} is in none of the formats that are known.",
+        hint=f"Name one with format= or --format to try it: {', '.join(FORMATS)}.",
         code="unknown_format",
     )
 
