@@ -137,3 +137,12 @@ def test_what_is_no_question_is_our_error(question: object) -> None:
     """Whatever is handed in as a question, the error is one that callers can catch."""
     with pytest.raises(QuothError, match="a question is a string"):
         package.read(question, ["The cat sleeps."])  # type: ignore[arg-type]
+
+
+def test_settings_that_cannot_be_written_are_one_line(quoth, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`quoth models use` names the file and the way out."""
+    Path("file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(Path("file").resolve()))
+    done = quoth("models", "use", "small")
+    assert (done.code, len(done.err.splitlines())) == (2, 1), done.err
+    assert "XDG_CONFIG_HOME names another place" in done.err
