@@ -54,6 +54,8 @@ AT_ONCE = 4
 NOTHING = -30.0
 BUDGETS = {"small": 4_000, "large": 2_000}
 """Tokens that ``thorough`` reads, by reader."""
+FEATURES = {"span": [0, 1], "span and null": [0, 1, 2]}
+"""Which columns are weighed: the fused score, the best span's, the null's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,13 +259,14 @@ def _reranking(
                 rows.append(_listed(parts, one, fusion, read))
             return rows
 
-        known = listed(train, f"{reader}, train")
-        weights, scale = fit_linear([row.features for row in known], [row.right for row in known])
-        listed_dev = listed(dev, f"{reader}, dev")
-        orders = [_reordered(row, (row.features / scale) @ weights) for row in listed_dev]
+        known, met = listed(train, f"{reader}, train"), listed(dev, f"{reader}, dev")
+        right = [row.right for row in known]
         told = f"fused + {reader} reader, {tokens} tokens, {len(dev)} questions"
-        rows += _figures(parts, told, dev, orders)[0]
-        rows += _time_rows(told, [row.milliseconds for row in listed_dev])
+        for what, used in FEATURES.items():
+            weights, scale = fit_linear([row.features[:, used] for row in known], right)
+            orders = [_reordered(row, (row.features[:, used] / scale) @ weights) for row in met]
+            rows += _figures(parts, f"{told}, {what}", dev, orders)[0]
+        rows += _time_rows(told, [row.milliseconds for row in met])
     return rows
 
 

@@ -1,7 +1,8 @@
 """A graph of near neighbours (HNSW, Malkov and Yashunin 2020) over the vectors, by usearch.
 
 Its keys are serial numbers that grow and are never given twice: what it holds too much is passed over, what
-came later is scanned, so that a graph that is behind its table gives no wrong answer, only a slower one.
+came later is scanned, so that a graph that is behind its table gives no wrong answer, only a slower one. It holds
+int8, which takes half the time and space of float16; exact scores come from the vectors' file.
 """
 
 import contextlib
@@ -25,7 +26,7 @@ def nearest(index: Any, vector: "Floats", count: int) -> list[int]:
     """Return the keys of about the *count* nearest."""
     import numpy as np
 
-    return [int(key) for key in index.search(np.asarray(vector, np.float16), count).keys]
+    return [int(key) for key in index.search(np.asarray(vector, np.float32), count).keys]
 
 
 def view(folder: Path, name: str | None) -> Any | None:
@@ -57,7 +58,7 @@ def update(folder: Path, name: str | None, table: Mapping[int, int], stored: "ND
         index.remove(np.array(gone, np.uint64))
     for begin in range(0, len(new), _PART):
         part = new[begin : begin + _PART]
-        rows = np.ascontiguousarray(stored[[table[serial] for serial in part]])
+        rows = np.asarray(stored[[table[serial] for serial in part]], np.float32)
         index.add(np.array(part, np.uint64), rows)
     number = int(name.split("-")[1].split(".")[0]) + 1 if name else 1
     fresh = f"graph-{number}.usearch"
@@ -92,7 +93,7 @@ def _new(dimension: int) -> Any:
     return Index(
         ndim=dimension,
         metric="ip",
-        dtype="f16",
+        dtype="i8",
         connectivity=CONNECTIVITY,
         expansion_add=EXPANSION_ADD,
         expansion_search=EXPANSION_SEARCH,
