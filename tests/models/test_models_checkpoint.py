@@ -97,7 +97,9 @@ def test_a_tokenizer_without_offsets_is_refused(checkpoints, tmp_path):
         load_reader(str(folder))
 
 
-@pytest.mark.parametrize("damage", ["truncated", "cut off", "no safetensors", "not json", "remote code", "missing tensors"])
+@pytest.mark.parametrize(
+    "damage", ["truncated", "cut off", "no safetensors", "not json", "remote code", "missing tensors"]
+)
 def test_damaged_checkpoints_are_our_errors(checkpoints, tmp_path, damage):
     """Whatever is wrong with a checkpoint is a ModelError; code that it names is never run."""
     folder = shutil.copytree(checkpoints["bert"], tmp_path / "bad")
