@@ -287,7 +287,9 @@ def test_an_unreadable_file_says_why(tmp_path: Path) -> None:
 def test_a_disk_error_is_a_reason() -> None:
     """A file that opens and cannot be read says what the system said."""
     for read in (lambda p: load(p, source="x"), digest):
-        with pytest.raises(DocumentError, match="/proc/self/mem cannot be read: Input/output error") as caught:
+        with pytest.raises(
+            DocumentError, match="/proc/self/mem cannot be read: Input/output error"
+        ) as caught:
             read(Path("/proc/self/mem"))
         assert caught.value.code == "unreadable"
 
