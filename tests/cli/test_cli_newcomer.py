@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 import quoth as package
+from quoth.cli import ask
 from quoth.errors import QuothError
+from quoth.types import Place
 
 
 @pytest.fixture
@@ -115,7 +117,8 @@ def test_nothing_found_is_told_without_infinite_odds(here: Path, quoth) -> None:
     """Where no passage was read there are no odds to show; a filter that may be why is named."""
     done = quoth("ask", "Zyxwv?")
     assert done.out == "No answer in these documents. No passage holds any word of the question.\n"
-    assert "--where" in quoth("ask", "lighthouse?", "--where", "type:nothing").out
+    assert "--where compares whole values" in quoth("ask", "lighthouse?", "--where", "type:nothing").out
+    assert "--where compares whole values" in quoth("search", "lighthouse", "--where", "type:nothing").err
 
 
 def test_a_warning_comes_with_no_answer_too_unless_quiet(here: Path, quoth) -> None:
@@ -146,3 +149,20 @@ def test_settings_that_cannot_be_written_are_one_line(quoth, monkeypatch: pytest
     done = quoth("models", "use", "small")
     assert (done.code, len(done.err.splitlines())) == (2, 1), done.err
     assert "XDG_CONFIG_HOME names another place" in done.err
+
+
+@pytest.mark.parametrize(
+    ("place", "shown"),
+    [
+        (Place(8, None, 0, "5"), "a, page 8 (labelled 5)"),
+        (Place(2, None, 0), "a, page 2"),
+        (Place(1, 3, 0, "Prices"), "a, Prices, line 3"),
+        (Place(None, 4, 0, "Music"), "a, Music, line 4"),
+        (Place(None, None, 0, "2. Term"), "a, 2. Term"),
+        (Place(None, 4, 0), "a, line 4"),
+        (Place(None, None, 0), "a"),
+    ],
+)
+def test_a_place_is_shown_whole(place: Place, shown: str) -> None:
+    """A bare page label, or a sheet without its row, would lead nobody there."""
+    assert ask._named("a", place) == shown

@@ -17,6 +17,7 @@ Where = Annotated[
     str, typer.Option("--where", help='Conditions: "folder:contracts date>=2024 author:Smith".')
 ]
 SHOWN = 3
+NARROWED = "--where compares whole values; `quoth show ID` lists a document's."
 
 
 def ask(
@@ -120,7 +121,7 @@ def _print_none(trace: "Trace") -> None:
     from quoth.pipeline import NOTHING_FOUND
 
     if not trace.candidates:
-        narrowed = " --where lets only some of them be read." if trace.query.filters else ""
+        narrowed = f" {NARROWED}" if trace.query.filters else ""
         say(f"No answer in these documents. {NOTHING_FOUND}{narrowed}")
         return
     say("No answer in these documents.")
@@ -161,13 +162,13 @@ def _place(evidence: "Evidence") -> str:
 
 
 def _named(where: str, place: "Place") -> str:
+    """Return the source and the place in it: a page with its printed label, else heading (or sheet) and line."""
     parts = [where]
-    if place.label:
-        parts.append(place.label)
-    elif place.page is not None:
-        parts.append(f"page {place.page}")
-    elif place.line is not None:
-        parts.append(f"line {place.line}")
+    if place.page is not None and place.line is None:
+        parts.append(f"page {place.page}" + (f" (labelled {place.label})" if place.label else ""))
+    else:
+        parts += [place.label] if place.label else []
+        parts += [f"line {place.line}"] if place.line is not None else []
     return ", ".join(parts)
 
 
@@ -250,7 +251,7 @@ def search(
             say(f"{hit.score:8.3f}  {where}  [{', '.join(words)}]")
             say(f"          {_short(hit.item.text, 100)}")
     if not hits:
-        note("Nothing found.", quiet=quiet)
+        note(f"Nothing found. {NARROWED}" if where else "Nothing found.", quiet=quiet)
         raise typer.Exit(1)
 
 
