@@ -94,12 +94,12 @@ class TextEncoder:
 
     def count_tokens(self, texts: Sequence[str]) -> int:
         """Return how many tokens of *texts* are read, special ones included."""
-        return sum(len(window.ids) for window in self._windows(texts))
+        return sum(len(window.ids) for window in self.windows(texts))
 
     def _encode(self, texts: Sequence[str]) -> "Floats":
         if not texts:
             return np.zeros((0, self._dimension), np.float32)
-        rows = np.stack([self._pooled(row) for row in self._network.run(self._windows(texts))])
+        rows = np.stack([self._pooled(row) for row in self._network.run(self.windows(texts))])
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not (lengths > 0).all():
             raise ModelError(f"{self._name} gave a vector without a direction.", code="model_damaged")
@@ -110,7 +110,8 @@ class TextEncoder:
             return row
         return np.asarray(row[0] if self._recipe.pooling == "first" else row.mean(axis=0), np.float32)
 
-    def _windows(self, texts: Sequence[str]) -> list[Window]:
+    def windows(self, texts: Sequence[str]) -> list[Window]:
+        """Return what the network is given for *texts*, cut to its input's length, without their prefixes."""
         room = self._recipe.max_length - len(self._before) - len(self._after)
         cut = [text[: room * _CHARACTERS] for text in texts]
         if self._recipe.lower:

@@ -52,7 +52,7 @@ def export_encoder(
     exact = Runner(build(architecture, tensors, head=recipe.pooling), threads=0, ports=ENCODER)
     words = open_tokenizer(tokenizer)
     plain = replace(recipe, query="", passage="")
-    windows = TextEncoder("fp32", architecture.hidden, words, exact, plain)._windows(texts)
+    windows = TextEncoder("fp32", architecture.hidden, words, exact, plain).windows(texts)
     cut = len(windows) * 3 // 4
     made = quantize(architecture, tensors, windows[:cut], _taps(architecture, tensors))
     small = Runner(build(architecture, made, head=recipe.pooling), threads=0, ports=ENCODER)
