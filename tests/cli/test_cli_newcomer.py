@@ -1,6 +1,7 @@
 """What a person meets on the first day: wrong paths, pipes, spreadsheets, and messages that must help."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -166,3 +167,12 @@ def test_settings_that_cannot_be_written_are_one_line(quoth, monkeypatch: pytest
 def test_a_place_is_shown_whole(place: Place, shown: str) -> None:
     """A bare page label, or a sheet without its row, would lead nobody there."""
     assert ask._named("a", place) == shown
+
+
+def test_the_first_example_is_what_happens(here: Path, quoth) -> None:
+    """The README's first answer is the real one; only the probability may move with the calibration."""
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+    question = "How much notice must the tenant give?"
+    shown = readme.partition(f'$ quoth ask "{question}"\n')[2].partition("```")[0]
+    got, told = (re.sub(r"0\.\d\d \(cal", "(cal", text) for text in (quoth("ask", question).out, shown))
+    assert got == told
