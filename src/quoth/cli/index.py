@@ -1,5 +1,6 @@
 """``quoth index``: add, update and remove documents."""
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -88,9 +89,14 @@ def _vectors(store: "Store", address: "Address", chosen: "Settings", *, quiet: b
     """Dense vectors come after the text is searchable, so that they never hold up the first answer."""
     from quoth import assemble
 
+    begun = time.monotonic()
+
+    def rate(done: int) -> str:
+        return f"{done / max(time.monotonic() - begun, 1e-9):.0f} a second"
+
     with progress("Making vectors", quiet=quiet) as advance:
         report = assemble.sync_vectors(
-            store, address, chosen, progress=lambda done, total: advance(done, total, "")
+            store, address, chosen, progress=lambda done, total: advance(done, total, rate(done))
         )
     if report is not None and (report.added or report.removed):
         note(f"vectors: {report.added} made, {report.removed} removed, {report.kept} kept", quiet=quiet)
