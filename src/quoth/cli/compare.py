@@ -28,8 +28,6 @@ SIDE = (
 )  # fmt: skip
 """What stands side by side, where the runs have it."""
 
-SAID = {"said": "predictions.json", "best_span": "best-spans.json", "null_odds": "null-odds.json"}
-
 
 def compare(
     runs: Annotated[

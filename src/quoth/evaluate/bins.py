@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 OVERLAP_LABELS = ("0-20%", "20-40%", "40-60%", "60-80%", "80-100%")
 OVERLAP_CONVENTION = (
-    "share of the question's distinct folded words, stop words left out, that occur in the answer text"
+    "Share of the question's distinct words, stop words left out, that the sentence with the answer holds."
 )
 
 

@@ -2,7 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from quoth.evaluate.bins import OVERLAP_LABELS, QUESTION_TYPE_ORDER, length_labels, score_bins
+from quoth.evaluate.bins import (
+    OVERLAP_CONVENTION,
+    OVERLAP_LABELS,
+    QUESTION_TYPE_ORDER,
+    length_labels,
+    score_bins,
+)
 from quoth.evaluate.cases import CANDIDATE_EDGES, LENGTH_EDGES, Case, RankCase
 from quoth.evaluate.evaluation import Cell, Table
 from quoth.evaluate.plots import Plot, Series
@@ -14,6 +20,7 @@ ORDERS: dict[str, tuple[str, ...]] = {
     "context length, words": length_labels(LENGTH_EDGES),
     "candidates": length_labels(CANDIDATE_EDGES),
 }
+NOTES = {"word overlap": OVERLAP_CONVENTION}
 
 
 def breakdown(
@@ -42,6 +49,7 @@ def breakdown(
         if len(found) < 2:
             continue
         name = "by-" + "-".join(way.replace(",", "").split())
+        meaning = NOTES.get(way, "")
         header = (way, "n", *(f"{m}{s}" for m in part for s in ("", " low", " high")))
         rows: tuple[tuple[Cell, ...], ...] = tuple(
             (b.key, b.n, *(scale * v for f in b.figures.values() for v in (f.value, f.low, f.high)))
@@ -49,7 +57,12 @@ def breakdown(
         )
         tables.append(
             Table(
-                name, f"{label or 'Results'} by {way}", header, rows, digits, "95% intervals over documents."
+                name,
+                f"{label or 'Results'} by {way}",
+                header,
+                rows,
+                digits,
+                f"95% intervals over documents. {meaning}".strip(),
             )
         )
         plots.append(
@@ -71,6 +84,7 @@ def breakdown(
                     for m in part
                 ),
                 categories=tuple(f"{b.key} ({b.n:,})" for b in found),
+                note=meaning,
             )
         )
     return tables, plots
