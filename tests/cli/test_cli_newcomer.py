@@ -176,3 +176,21 @@ def test_the_first_example_is_what_happens(here: Path, quoth) -> None:
     shown = readme.partition(f'$ quoth ask "{question}"\n')[2].partition("```")[0]
     got, told = (re.sub(r"0\.\d\d \(cal", "(cal", text) for text in (quoth("ask", question).out, shown))
     assert got == told
+
+
+def test_runs_over_sentences_are_compared_one_question_at_a_time(quoth) -> None:
+    """`compare --question ID --data` shows the words and the positive sentences of a selection set, too."""
+    head = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\n"
+    row = "Q{n}\tWho wrote book {n}?\tD{n}\tBooks\tD{n}-{m}\t{text}\t{label}\n"
+    rows = [
+        row.format(n=n, m=m, text=text, label=label)
+        for n in (1, 2)
+        for m, (text, label) in enumerate([("It is a book.", 0), (f"Ada wrote book {n}.", 1)])
+    ]
+    Path("tiny-dev.tsv").write_text(head + "".join(rows), encoding="utf-8")
+    for ranker in ("constant", "count"):
+        done = quoth("eval", "sentences", "--data", "tiny-dev.tsv", "--ranker", ranker, "--report", ranker)
+        assert done.code == 0, done.err
+    one = quoth("compare", "constant", "count", "--question", "Q2", "--data", "tiny-dev.tsv", "--json").json
+    assert (one["text"], one["gold"]) == ("Who wrote book 2?", ["Ada wrote book 2."])
+    assert quoth("compare", "constant", "count", "--question", "Q2", "--data", "nowhere.tsv").code == 2

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quoth.cli.evaluating import span_data
-from quoth.cli.output import Json, Quiet, emit, note, say, table
+from quoth.cli.output import Json, Quiet, counted, emit, note, say, table
 from quoth.errors import InputError
 
 if TYPE_CHECKING:
@@ -118,7 +117,7 @@ def _print(found: "Evaluation", pairs: "Sequence[PairedDifference]", changed: in
         say(f"  ({name}: {meaning})")
     for pair in pairs:
         if pair.changes and changed:
-            say(f"\n{pair.metric}, {pair.a} -> {pair.b}: {len(pair.changes)} questions changed")
+            say(f"\n{pair.metric}, {pair.a} -> {pair.b}: {counted(len(pair.changes), 'question')} changed")
             table([(c.id, c.a, c.b) for c in pair.changes[:changed]], ("question", pair.a, pair.b))
 
 
@@ -148,10 +147,7 @@ def _one(id: str, said: Mapping[str, Mapping[str, Any]], data: Path | None, *, a
     """Print what the runs say to one question."""
     asked, gold = "", list[str]()
     if data is not None:
-        match = next((q for q in span_data(data).questions if q.id == id), None)
-        if match is None:
-            raise InputError(f"{data} has no question {id!r}.")
-        asked, gold = match.question, list(dict.fromkeys(a.text for a in match.answers))
+        asked, gold = _known(data, id)
     if as_json:
         known = {"text": asked, "gold": gold} if data is not None else {}
         emit("compare-question/1", {"id": id, **known, "systems": said})
@@ -167,6 +163,26 @@ def _one(id: str, said: Mapping[str, Mapping[str, Any]], data: Path | None, *, a
         texts = (row.get("said", "") or "(no answer)", row.get("best_span", ""), row.get("null_odds"))
         rows.append((name, *(texts if answered else ()), *(row["scores"].get(m) for m in metrics)))
     table(rows, header)
+
+
+def _known(data: Path, id: str) -> tuple[str, list[str]]:
+    """Return a question's words and its gold answers (for sentence selection, the positive sentences)."""
+    from quoth.datasets import SelectionDataset, SpanDataset, load
+
+    found = load(data)
+    if isinstance(found, SelectionDataset):
+        known = {q.id: (q.question, [c.text for c in q.candidates if c.label]) for q in found.questions}
+    elif isinstance(found, SpanDataset):
+        known = {q.id: (q.question, [a.text for a in q.answers]) for q in found.questions}
+    else:
+        raise InputError(
+            f"{data} holds neither spans nor candidate sentences.",
+            hint="`quoth data describe` says what it is.",
+        )
+    if id not in known:
+        raise InputError(f"{data} has no question {id!r}.")
+    asked, gold = known[id]
+    return asked, list(dict.fromkeys(gold))
 
 
 def _pair(pair: "PairedDifference") -> dict[str, Any]:
