@@ -139,6 +139,14 @@ def test_rebuild_changes_the_analyzer(folder: Path, quoth) -> None:
     assert quoth("rebuild", "--analyzer", "klingon").code == 2
 
 
+def test_an_index_that_is_there_keeps_its_analyzer(folder: Path, quoth) -> None:
+    """Asking for another analyzer on an existing index is not silently ignored: the note says what changes it."""
+    quoth("index", ".")
+    done = quoth("index", ".", "--analyzer", "standard")
+    assert "keeps its analyzer english; `quoth rebuild --analyzer standard` changes it" in done.err
+    assert "keeps" not in quoth("index", ".", "--analyzer", "english").err
+
+
 def test_a_newer_format_is_refused_untouched(folder: Path, quoth) -> None:
     """An index of a newer version is not opened, not changed, and the line says why."""
     quoth("index", ".")
