@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from quoth.errors import InputError
 from quoth.rank import Bm25Ranker
 from quoth.rank.types import AnswerTypeRanker, fitting
-from quoth.reading.features import FEATURES, WEIGHTS, FeatureReader, candidates
+from quoth.reading.cues import FEATURES, WEIGHTS, FeatureReader, candidates
 from quoth.testing.parts import check_ranker, check_reader
 from quoth.text.mentions import TYPED, mentions, names
 from quoth.types import Candidate, Passage

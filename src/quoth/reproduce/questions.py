@@ -17,7 +17,7 @@ from quoth.evaluate.spans import exact_match, f1
 from quoth.protocols import Expander, Ranker
 from quoth.rank import Bm25Ranker, TfidfRanker, top
 from quoth.rank.types import AnswerTypeRanker, fitting
-from quoth.reading.features import FeatureReader
+from quoth.reading.cues import FeatureReader
 from quoth.reproduce.articles import Articles, Holds, article_index
 from quoth.reproduce.corpus import load_corpus
 from quoth.reproduce.recipe import Inputs, Outcome, Recipe, Row
