@@ -135,6 +135,16 @@ def test_whole_documents_are_cut_and_ranked() -> None:
     assert len(trace.passages) == 5
 
 
+def test_a_long_paragraph_is_not_taken_for_a_document() -> None:
+    """One long paragraph among the hits is read by windows: the retriever's order and scores stay as they are."""
+    long = "word " * 740
+    novel = Document("novel", f"{long}rent.", paragraphs=((0, len(long) + 5),), source="novel.txt")
+    retriever = FakeRetriever([LEASE, LETTER, novel])
+    trace = pipeline(FakeReader({"900 euros": 5.0}), retriever).ask(Query("What is the rent?"))
+    assert any(len(c.item.text) > 3_700 for c in trace.candidates)
+    assert trace.passages == trace.candidates
+
+
 def test_a_ranker_decides_what_is_read_first() -> None:
     """A ranker that is given reorders what the retriever brought."""
     path = replace(pipeline(FakeReader({})), ranker=FakeRanker({"Sincerely": 9.0}))
