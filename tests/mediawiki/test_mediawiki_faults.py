@@ -12,6 +12,7 @@ from mediawiki_fake import SITE, FakeWiki, Reply, fake_wiki
 
 from quoth.errors import BackendError, InputError, QuothError
 from quoth.retrieve.mediawiki import Cache, Client, MediaWiki, Mode, Patience, WikiAddress
+from quoth.retrieve.mediawiki.client import user_agent
 from quoth.testing import check_retriever
 from quoth.types import Filter, Query
 
@@ -178,10 +179,12 @@ def test_a_private_wiki_says_what_it_needs(wiki: FakeWiki, monkeypatch: pytest.M
     assert wiki.headers[-1]["authorization"] == "Bearer secret"
 
 
-def test_we_say_who_we_are(wiki: FakeWiki) -> None:
-    """The user agent names program, version and where to read about it."""
+def test_we_say_who_we_are(monkeypatch: pytest.MonkeyPatch, wiki: FakeWiki) -> None:
+    """The user agent names program, version and, where it is given, whom to write to."""
     on(wiki).retrieve(ASKED, k=1)
-    assert all(h["user-agent"].startswith("quoth/") and "https://" in h["user-agent"] for h in wiki.headers)
+    assert all(h["user-agent"].startswith("quoth/") for h in wiki.headers)
+    monkeypatch.setenv("QUOTH_MEDIAWIKI_CONTACT", "mail@example.org")
+    assert "(mail@example.org)" in user_agent()
 
 
 def test_gzip_is_unpacked_and_bombs_are_refused(wiki: FakeWiki, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -170,8 +170,10 @@ class _SameHost(urllib.request.HTTPRedirectHandler):
 
 
 def user_agent() -> str:
-    """Return how we name ourselves: program, version, where to read about it."""
-    return f"quoth/{metadata.version('quoth')} (https://github.com/quoth/quoth) Python/{platform.python_version()}"
+    """Return how we name ourselves: program, version, and whom to write to (``QUOTH_MEDIAWIKI_CONTACT``)."""
+    contact = os.environ.get("QUOTH_MEDIAWIKI_CONTACT", "").strip()
+    about = f"({contact}) " if contact.isprintable() and contact else ""
+    return f"quoth/{metadata.version('quoth')} {about}Python/{platform.python_version()}"
 
 
 def _headers() -> dict[str, str]:
