@@ -52,7 +52,7 @@ def test_each_step_measures_what_it_says(tmp_path: Path) -> None:
     assert built.seconds > 0
     assert built.bytes > 0
     assert asked.times.n == 1
-    assert near.recall > 0.99
+    assert near.recall > 0.97
     assert near.graph_bytes > near.graph_seconds > 0
     assert near.bytes >= 300 * scale.DIMENSION * 2
 

@@ -7,6 +7,7 @@ int8, which takes half the time and space of float16; exact scores come from the
 
 import contextlib
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 16, 128, 128
 _PART = 10_000
+_FIRST = 1_000
+"""Vectors that one thread puts into an empty graph: threads that begin together do not link each other's."""
 
 
 def nearest(index: Any, vector: "Floats", count: int) -> list[int]:
@@ -56,10 +59,11 @@ def update(folder: Path, name: str | None, table: Mapping[int, int], stored: "ND
         index, gone, new = _new(stored.shape[1]), [], sorted(table)
     if gone:
         index.remove(np.array(gone, np.uint64))
-    for begin in range(0, len(new), _PART):
-        part = new[begin : begin + _PART]
+    alone = _FIRST if len(index) == 0 else 0
+    for begin, end in pairwise(sorted({0, len(new), *range(alone, len(new), _PART)})):
+        part = new[begin:end]
         rows = np.asarray(stored[[table[serial] for serial in part]], np.float32)
-        index.add(np.array(part, np.uint64), rows)
+        index.add(np.array(part, np.uint64), rows, threads=1 if end <= alone else 0)
     number = int(name.split("-")[1].split(".")[0]) + 1 if name else 1
     fresh = f"graph-{number}.usearch"
     temporary = folder / f"{fresh}.part"
