@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
+settings.register_profile("quoth", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("quoth")
 sys.path += [str(Path(__file__).resolve().parent / room) for room in ("opensearch", "mediawiki")]
 
 

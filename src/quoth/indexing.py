@@ -352,8 +352,12 @@ def watch(
         step=WATCH_STEP_MS // 10,
         stop_event=stop,
         raise_interrupt=True,
+        rust_timeout=WATCH_STEP_MS,
+        yield_on_timeout=True,
     )
-    for _ in changes:
+    for number, changed in enumerate(changes):
+        if number and not changed:
+            continue  # The first look is for what changed before the watching began.
         report = update(store, paths, root=root, options=each)
         if any(file.state in ("added", "updated", "removed") for file in report.files):
             yield report

@@ -340,6 +340,17 @@ def test_stale_says_what_changed_since(store: Index, root: Path) -> None:
     assert sorted(stale(store, ids + ids, root=root)) == ["docs/moon.md", "docs/tower.txt"]
 
 
+def test_watching_begins_with_what_changed_before(store: Index, root: Path) -> None:
+    """A file written between the last update and the first look is not waited for."""
+    pytest.importorskip("watchfiles")
+    run(store, root)
+    (root / "docs" / "zebra.txt").write_text("A zebra.")
+    with closing(indexing.watch(store, [root], root=root)) as reports:
+        assert [(f.path, f.state) for f in next(reports).files if f.state != "unchanged"] == [
+            ("docs/zebra.txt", "added")
+        ]
+
+
 def test_watching_follows_changes(store: Index, root: Path) -> None:
     """New, changed and deleted files reach the index without another word; the index's own files do not wake it."""
     pytest.importorskip("watchfiles")
