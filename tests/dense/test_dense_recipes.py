@@ -57,6 +57,22 @@ def test_each_step_measures_what_it_says(tmp_path: Path) -> None:
     assert near.bytes >= 300 * scale.DIMENSION * 2
 
 
+def test_a_server_is_measured_and_left_as_it_was(opensearch_place: str) -> None:
+    """The same passages on OpenSearch: built, asked, and the indexes removed."""
+    from quoth.retrieve.opensearch import Address
+    from quoth.retrieve.opensearch.admin import exists
+    from quoth.retrieve.opensearch.wire import Wire
+
+    built, asked = scale._on_server(opensearch_place, TEXTS, 40, ["Who hunts mice?"])
+    assert built.seconds > 0
+    assert built.bytes > 0
+    assert asked.times.n == 1
+    assert asked.peak > 0
+    wire = Wire(Address.parse(f"opensearch://{opensearch_place}/quoth-scale-40"))
+    assert not exists(wire)
+    wire.close()
+
+
 def test_the_linear_order_is_learned() -> None:
     """Where one feature tells right from wrong and the other does not, the first gets the weight."""
     drawn = np.random.default_rng(1)
