@@ -145,6 +145,26 @@ def test_points_lie_inside_the_picture_in_the_right_order() -> None:
     assert all(0 <= x <= width and 0 <= y <= height for x, y in dots)
 
 
+def test_a_logarithmic_plot_gives_each_decade_the_same_room() -> None:
+    """Ten, a hundred and a thousand stand evenly, with a tick at each; a point at zero has no place."""
+    points = Series("s", (0.0, 10.0, 100.0, 1000.0), (5.0, 0.1, 1.0, 10.0))
+    root = ElementTree.fromstring(svg(Plot("p", "t", "line", "x", "y", (points,), log=True)))
+    dots = [(float(e.attrib["cx"]), float(e.attrib["cy"])) for e in root.iter(f"{SVG}circle")]
+    assert len(dots) == 3
+    steps = np.diff(np.array(dots), axis=0)
+    assert np.allclose(steps[0], steps[1], atol=0.2)
+    assert {"10", "100", "1,000", "0.1", "1"} <= {e.text for e in root.iter(f"{SVG}text")}
+
+
+@given(st.floats(1e-6, 1e9), st.floats(1.0, 1e6))
+def test_a_logarithmic_plot_has_a_tick_and_keeps_its_points_inside(low: float, times: float) -> None:
+    """Wherever the values lie, the points are in the picture and an axis can be read."""
+    plot = Plot("p", "t", "line", "x", "y", (Series("s", (1.0, 2.0), (low, low * times)),), log=True)
+    root = ElementTree.fromstring(svg(plot))
+    assert all(0 <= float(e.attrib["cy"]) <= 340 for e in root.iter(f"{SVG}circle"))
+    assert any((e.text or "").strip() for e in root.iter(f"{SVG}text") if "q-end" in e.attrib["class"])
+
+
 @given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6))
 def test_ticks_are_few_round_and_within(low: float, width: float) -> None:
     """Ticks must lie in the range, be evenly spaced, and be neither one nor a crowd."""

@@ -1,6 +1,7 @@
 """``quoth reproduce``: published experiments, run again."""
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +13,13 @@ from quoth.cli.output import Json, Quiet, emit, note, progress, say, table
 from quoth.errors import InputError
 
 if TYPE_CHECKING:
-    from quoth.reproduce import Outcome, Recipe
+    from quoth.reproduce import Inputs, Outcome, Recipe
+
+SHOWN = ("profile", "reader", "retriever", "vectors")
+"""Settings that the manifest names."""
+
+MOST_POINTS = 12
+"""Points of a curve that the terminal shows."""
 
 
 def reproduce(
@@ -22,6 +29,10 @@ def reproduce(
     seed: Annotated[int, typer.Option(help="For what is sampled.")] = 0,
     work: Annotated[Path, typer.Option(help="Where indexes and caches are kept.")] = Path("reports/work"),
     out: Annotated[Path | None, typer.Option(help="Write the outcome as JSON, too.")] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Write a page, the table as CSV and LaTeX, and the plots into this folder."),
+    ] = None,
     profile: Annotated[str | None, typer.Option(help="fast, balanced or thorough.")] = None,
     reader: Annotated[
         str | None, typer.Option(help="small, large, a folder, or a Hugging Face name.")
@@ -44,8 +55,9 @@ def reproduce(
     recipe = room.recipe(name)
     options = {"profile": profile, "reader": reader}
     _writable(work)
-    if out is not None:
-        _writable(out.parent)
+    for folder in (out and out.parent, report):
+        if folder is not None:
+            _writable(folder)
     with progress(name, quiet=quiet) as advance:
         inputs = room.Inputs(
             data=room.data_folder(data), work=work, settings=settings.load(options=options), limit=limit, seed=seed,
@@ -62,10 +74,29 @@ def reproduce(
     if out is not None:
         out.write_text(json.dumps(body, ensure_ascii=False, indent=1), encoding="utf-8")
         note(f"written to {out}", quiet=quiet)
+    if report is not None:
+        for remark in _report(recipe, outcome, inputs, report):
+            note(remark, quiet=quiet)
     if as_json:
         emit("reproduce/1", body)
     else:
         _print(recipe, outcome)
+
+
+def _report(recipe: "Recipe", outcome: "Outcome", inputs: "Inputs", folder: Path) -> list[str]:
+    from quoth.evaluate import DataFacts, SystemFacts, make_manifest, write_report
+    from quoth.reproduce import as_evaluation
+
+    chosen = {name: str(c.value) for name, c in inputs.settings.items() if name in SHOWN}
+    limited = f"at most {inputs.limit:,} questions" if inputs.limit else ""
+    manifest = make_manifest(
+        "reproduce",
+        data=DataFacts(inputs.data.resolve().name, "", 0, note=limited),
+        system=SystemFacts(settings=chosen), conventions={r.name: r.how for r in outcome.rows},
+        seed=inputs.seed, command=["quoth", *sys.argv[1:]],
+    )  # fmt: skip
+    written, remarks = write_report(as_evaluation(recipe, outcome), manifest, folder)
+    return [f"report: {written[0]}", *remarks]
 
 
 def _writable(folder: Path) -> None:
@@ -95,7 +126,10 @@ def _print(recipe: "Recipe", outcome: "Outcome") -> None:
         say()
         say(f"{chart.title} ({chart.y} by {chart.x})")
         for curve in chart.curves:
-            say(f"  {curve.name}: " + "  ".join(f"{x:g}: {y:.4g}" for x, y in curve.points))
+            step = max(1, -(-len(curve.points) // MOST_POINTS))
+            shown = "  ".join(f"{x:g}: {y:.4g}" for x, y in curve.points[::step])
+            left = f"  (every {step}th of {len(curve.points)}; --report has all)" if step > 1 else ""
+            say(f"  {curve.name}: {shown}{left}")
     for example in outcome.examples:
         say()
         say(example)

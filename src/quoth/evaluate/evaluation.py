@@ -12,7 +12,10 @@ Cell = str | int | float
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under a header; numbers are shown with ``digits`` behind the point. ``name`` is its file name."""
+    """Rows under a header; numbers are shown with ``digits`` behind the point. ``name`` is its file name.
+
+    On the page a long table is folded away, unless it is ``open``.
+    """
 
     name: str
     title: str
@@ -20,6 +23,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     digits: int = 2
     note: str = ""
+    open: bool = False
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,10 @@ _PACKAGES = ("quoth", "numpy", "onnxruntime", "openvino", "tokenizers", "tantivy
 
 @dataclass(frozen=True, slots=True)
 class DataFacts:
-    """What was measured on: a name, its split, how many questions, and the file's SHA-256."""
+    """What was measured on: a name, its split, how many questions, and the file's SHA-256.
+
+    A reproduction, whose figures have splits and questions of their own, leaves both empty (``""``, 0).
+    """
 
     name: str
     split: str

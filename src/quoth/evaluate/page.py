@@ -21,6 +21,7 @@ _NAMES = {
     "system": "Full system",
     "spans": "Predictions",
     "compare": "Comparison",
+    "reproduce": "Reproduction",
 }
 
 
@@ -28,7 +29,9 @@ def page(evaluation: Evaluation, manifest: Manifest) -> str:
     """Return the report as one self-contained HTML document."""
     kind = _NAMES.get(evaluation.kind, evaluation.kind)
     data = manifest.data
-    facts = [data.name, f"split {data.split}", f"{data.questions:,} questions", manifest.made[:10]]
+    split = f"split {data.split}" if data.split else ""
+    asked = f"{data.questions:,} questions" if data.questions else ""
+    facts = [data.name, split, asked, manifest.made[:10]]
     body = [
         f'<header><p class="kind">{escape(kind)}</p><h1>{escape(evaluation.title)}</h1>'
         f'<p class="facts">{" · ".join(escape(fact) for fact in facts if fact)}</p></header>',
@@ -124,7 +127,7 @@ def _tables(tables: Sequence[Table], drawn: Collection[str]) -> str:
         if table.name in drawn:
             continue
         grid = _grid(table)
-        if len(table.rows) > FOLDED:
+        if len(table.rows) > FOLDED and not table.open:
             grid = f"<details><summary>{len(table.rows)} rows</summary>{grid}</details>"
         out.append(f'<section class="table"><h3>{escape(table.title)}</h3>{grid}</section>')
     return "".join(out)

@@ -1,7 +1,7 @@
 """Plots as data, drawn as SVG without any library; the page, the .svg files and the PNGs share one record."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from math import ceil, floor, isfinite, log10
 from typing import Literal
@@ -38,7 +38,8 @@ class Mark:
 class Plot:
     """A figure. ``name`` is its file name; ``categories`` label the bars, x of a bar series is ignored.
 
-    A reliability plot has one series: x = mean confidence, y = share right, n = questions in the bin.
+    A reliability plot has one series: x = mean confidence, y = share right, n = questions in the bin. With
+    ``log`` both axes of a line plot are logarithmic; what is not above zero is left out.
     """
 
     name: str
@@ -52,24 +53,30 @@ class Plot:
     y_range: tuple[float, float] | None = None
     x_ticks: tuple[float, ...] = ()
     note: str = ""
+    log: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A linear scale from data to pixels, with its ticks."""
+    """A scale from data to pixels, linear or logarithmic, with its ticks."""
 
     low: float
     high: float
     start: float
     end: float
     ticks: tuple[float, ...]
+    log: bool = False
 
     def __call__(self, value: float) -> float:
-        share = (value - self.low) / ((self.high - self.low) or 1.0)
-        return self.start + share * (self.end - self.start)
+        low, high = self.low, self.high
+        if self.log:
+            low, high, value = log10(low), log10(high), log10(value)
+        return self.start + (value - low) / ((high - low) or 1.0) * (self.end - self.start)
 
     def label(self, value: float) -> str:
         """Return a tick's text with the digits that the step between ticks needs."""
+        if self.log:
+            return f"{value:,.0f}" if value >= 1 else f"{value:g}"
         step = self.ticks[1] - self.ticks[0] if len(self.ticks) > 1 else 1.0
         digits = max(0, -floor(log10(step) + 1e-9)) if step > 0 else 0
         return _minus(f"{value:,.{digits}f}")
@@ -84,6 +91,12 @@ def nice_ticks(low: float, high: float, *, about: int = 6) -> tuple[float, ...]:
     step = next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= rough * (1 - 1e-9))
     first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
     return tuple(round(i * step, 12) + 0.0 for i in range(first, last + 1))
+
+
+def decades(low: float, high: float) -> tuple[float, ...]:
+    """Return the powers of ten within low..high, both above zero; the nearest one where there is none."""
+    first, last = ceil(log10(low) - 1e-9), floor(log10(high) + 1e-9)
+    return tuple(10.0**i for i in range(min(first, last), last + 1))
 
 
 def svg(plot: Plot, *, standalone: bool = True) -> str:
@@ -103,6 +116,7 @@ def svg(plot: Plot, *, standalone: bool = True) -> str:
 
 
 def _lines(plot: Plot) -> tuple[str, int]:
+    plot = _above_zero(plot) if plot.log else plot
     legend, legend_height = _legend(plot)
     top, bottom = 26 + legend_height, LINE_HEIGHT - 44
     xs = [v for s in plot.series for v in s.x if isfinite(v)]
@@ -113,6 +127,9 @@ def _lines(plot: Plot) -> tuple[str, int]:
     if plot.kind == "reliability":
         right = left + (bottom - top) * 1.25
         x = Axis(0.0, 1.0, left, right, nice_ticks(0, 1, about=5))
+    elif plot.log:
+        right = WIDTH - 16.0
+        x = _log_axis(xs + marks_x, plot.x_ticks, left, right)
     else:
         right = WIDTH - 16.0
         low, high = min(xs + marks_x, default=0.0), max(xs + marks_x, default=1.0)
@@ -128,6 +145,8 @@ def _lines(plot: Plot) -> tuple[str, int]:
 
 
 def _y_axis(plot: Plot, values: Sequence[float], bottom: float, top: float) -> Axis:
+    if plot.log:
+        return _log_axis(values, (), bottom, top)
     if plot.kind == "reliability":
         low, high = 0.0, 1.0
     elif plot.y_range is not None:
@@ -139,6 +158,23 @@ def _y_axis(plot: Plot, values: Sequence[float], bottom: float, top: float) -> A
         if low < 0 <= min(values, default=0.0):
             low = 0.0
     return Axis(low, high, bottom, top, nice_ticks(low, high, about=6))
+
+
+def _log_axis(values: Sequence[float], ticks: tuple[float, ...], start: float, end: float) -> Axis:
+    """Return a logarithmic axis with room around *values*, and at least one power of ten on it."""
+    low, high = min(values, default=1.0) / 1.3, max(values, default=10.0) * 1.3
+    marks = ticks or decades(low, high)
+    return Axis(min(low, marks[0]), high, start, end, marks, log=True)
+
+
+def _above_zero(plot: Plot) -> Plot:
+    """Return the plot with the points that a logarithmic scale has."""
+    kept = []
+    for s in plot.series:
+        at = [i for i in range(len(s.x)) if s.x[i] > 0 and s.y[i] > 0]
+        n = tuple(s.n[i] for i in at) if s.n else ()
+        kept.append(Series(s.label, tuple(s.x[i] for i in at), tuple(s.y[i] for i in at), n=n))
+    return replace(plot, series=tuple(kept), marks=tuple(m for m in plot.marks if m.at > 0))
 
 
 def _frame(plot: Plot, x: Axis, y: Axis, box: tuple[float, float, float, float]) -> str:

@@ -39,6 +39,8 @@ def _line(plot: Plot, axes: Any) -> None:
         axes.plot(s.x, s.y, color=colour, label=s.label, marker=marker, markersize=4, linewidth=1.8)
         if s.low and s.high:
             axes.fill_between(s.x, s.low, s.high, color=colour, alpha=0.15, linewidth=0)
+    if plot.log:
+        axes.set(xscale="log", yscale="log")
     if plot.x_ticks:
         axes.set_xticks(plot.x_ticks)
     if plot.y_range:

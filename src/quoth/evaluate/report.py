@@ -41,7 +41,8 @@ def write_report(
 
     write_json(put("manifest.json"), manifest.as_dict())
     write_json(put("metrics.json"), evaluation.as_dict())
-    write_questions(put("questions.csv"), evaluation.questions)
+    if evaluation.questions.ids:
+        write_questions(put("questions.csv"), evaluation.questions)
     for name, data in evaluation.json_files.items():
         write_json(put(name), data)
     if evaluation.run:

@@ -5,8 +5,20 @@ from importlib import import_module
 
 from quoth.errors import InputError
 from quoth.reproduce.recipe import Chart, Curve, Inputs, Outcome, Recipe, Row, data_folder
+from quoth.reproduce.report import as_evaluation
 
-__all__ = ["Chart", "Curve", "Inputs", "Outcome", "Recipe", "Row", "data_folder", "recipe", "recipes"]
+__all__ = [
+    "Chart",
+    "Curve",
+    "Inputs",
+    "Outcome",
+    "Recipe",
+    "Row",
+    "as_evaluation",
+    "data_folder",
+    "recipe",
+    "recipes",
+]
 
 _MODULES: tuple[str, ...] = (
     "calibration",

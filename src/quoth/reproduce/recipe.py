@@ -39,12 +39,13 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Series that share their axes."""
+    """Series that share their axes, both of them logarithmic where ``log`` says so."""
 
     title: str
     x: str
     y: str
     curves: tuple[Curve, ...]
+    log: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,7 @@ def run(inputs: Inputs) -> Outcome:
                 "passages",
                 "seconds, MB, ms",
                 tuple(Curve(n, tuple(p)) for n, p in curves.items()),
+                log=True,
             ),
         ),
     )
