@@ -35,8 +35,8 @@ class WordStore:
     def document(self, id: str) -> Document:
         return Document(id, next(p.text for p in self.held.values() if p.document_id == id))
 
-    def passage(self, document_id: str, start: int, end: int) -> Passage | None:
-        return self.held.get((document_id, start, end))
+    def passages_at(self, places: Sequence[tuple[str, int, int]]) -> list[Passage | None]:
+        return [self.held.get(place) for place in places]
 
     def allowed(self, filters: Sequence[Filter]) -> set[str]:
         return {f.value for f in filters if f.key == "id"}

@@ -106,7 +106,9 @@ def test_filters_hold(store: OpenSearchStore) -> None:
     put(store, doc("three", "birds walk", year="10000"))
 
     def found(*filters: Filter) -> list[str]:
-        return sorted(ids(store.retrieve(Query("birds", filters=filters), k=10)))
+        hits = sorted(ids(store.retrieve(Query("birds", filters=filters), k=10)))
+        assert sorted(store.allowed(filters)) == hits
+        return hits
 
     assert found(Filter("folder", ":", "a")) == ["one"]
     assert found(Filter("folder", ":", "a/b/")) == ["one"]
@@ -120,6 +122,21 @@ def test_filters_hold(store: OpenSearchStore) -> None:
     assert found(Filter("year", "<=", "2019")) == ["one", "three"]
     assert found(Filter("year", ">=", "2000"), Filter("title", ":", "two")) == ["two"]
     assert found(Filter("nothing", "<", "z")) == []
+
+
+def test_passages_are_handed_out_by_their_places(store: OpenSearchStore) -> None:
+    """In the order asked, of more documents than one request takes; None for what is gone or was never there."""
+    texts = {f"d{n}": f"bird {n} flies" for n in range(450)}
+    store.put([(Source(id, "1"), [doc(id, text)]) for id, text in texts.items()])
+    store.put([(Source("d7", "2"), [doc("d7", "bird 7 sleeps on")])])
+    places = [(id, 0, len(text)) for id, text in reversed(texts.items())]
+    found = store.passages_at([*places, ("d1", 3, 9), ("nothing", 0, 4)])
+    assert [None if p is None else (p.document_id, p.text) for p in found[:-2]] == [
+        None if id == "d7" else (id, texts[id]) for id, _, _ in places
+    ]
+    assert found[-2:] == [None, None]
+    assert store.passages_at([]) == []
+    assert len(store.allowed([])) == 450
 
 
 def test_ties_are_in_order_of_document_and_place(store: OpenSearchStore) -> None:

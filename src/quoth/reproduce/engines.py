@@ -1,4 +1,7 @@
-"""Two engines, one analyzer: the embedded index and OpenSearch over the same paragraphs, asked the same questions."""
+"""Two engines, one analyzer: the embedded index and OpenSearch over the same paragraphs, asked the same questions.
+
+Where an encoder is installed, both are asked once more with its vectors (one set: the passages are the same).
+"""
 
 import os
 import time
@@ -6,21 +9,27 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from quoth.errors import InputError
 from quoth.evaluate.cases import Case
 from quoth.evaluate.retrieval import Retrieved, query_times, score_retrieval
+from quoth.models.encoder import load_encoder
 from quoth.protocols import Retriever, Store
 from quoth.reproduce.corpus import load_corpus, open_index
 from quoth.reproduce.measuring import mean_row, sampled
 from quoth.reproduce.recipe import Inputs, Outcome, Recipe, Row
+from quoth.retrieve.dense import HybridRetriever, Place, encoder_name, fusion_of, open_vectors, sync
 from quoth.retrieve.opensearch import OpenSearchStore
 from quoth.retrieve.opensearch.address import Address
 from quoth.retrieve.opensearch.admin import delete
 from quoth.retrieve.opensearch.wire import Wire
 from quoth.types import Document, Passage, Query, Source
+
+if TYPE_CHECKING:
+    from quoth.retrieve.store import Index
 
 SERVER_VARIABLE = "QUOTH_OPENSEARCH_URL"
 QUESTIONS = 1_000
@@ -39,7 +48,7 @@ def run(inputs: Inputs) -> Outcome:
     differences = [
         f"{corpus.passages:,} paragraphs of SQuAD 2.0; {len(cases):,} answerable dev questions, drawn at random",
         "times are of one process that asks one question after the other, each engine warm; OpenSearch's include its "
-        "HTTP round trip on the loopback interface, a single node with one shard",
+        "HTTP round trip",
         "the engines share the rules for words (runs of letters and digits, folded; stop words out of the question, "
         "Snowball English) and the clauses of a question; each has its own tokenizer, and rounds a passage's length "
         "in its own way",
@@ -49,18 +58,41 @@ def run(inputs: Inputs) -> Outcome:
         differences.append(without_server())
     for name in ANALYZERS:
         with open_index(inputs.work / f"squad-{name}", corpus.documents, analyzer=name) as index:
-            found = asked(index, cases, inputs, f"embedded, {name}")
-        rows += _rows(f"embedded index, {name}", found, cases, "in process")
-        if server is None:
-            how = f"not measured: {SERVER_VARIABLE} is not set"
-            rows += [Row(f"OpenSearch, {name}: {what}", "", None, how) for what in _figures()]
-            continue
-        with served(server, corpus.documents, inputs, analyzer=name) as (store, seconds):
-            theirs = asked(store, cases, inputs, f"OpenSearch, {name}")
-        rows += _rows(f"OpenSearch, {name}", theirs, cases, "over HTTP")
-        rows.append(Row(f"OpenSearch, {name}: seconds to load", "", seconds, f"{AT_ONCE} articles at once"))
-        rows.append(_same(name, found, theirs, cases))
+            ways = {name: index, **_with_vectors(name, index, index, inputs)}
+            found = {way: asked(r, cases, inputs, f"embedded, {way}") for way, r in ways.items()}
+            for way, results in found.items():
+                rows += _rows(f"embedded index, {way}", results, cases, "in process")
+            if server is None:
+                how = f"not measured: {SERVER_VARIABLE} is not set"
+                rows += [
+                    Row(f"OpenSearch, {way}: {what}", "", None, how) for way in ways for what in _figures()
+                ]
+                continue
+            nodes = _nodes(server)
+            with served(server, corpus.documents, inputs, analyzer=name, shards=nodes) as (store, seconds):
+                there = {name: store, **_with_vectors(name, store, index, inputs)}
+                theirs = {way: asked(r, cases, inputs, f"OpenSearch, {way}") for way, r in there.items()}
+            for way, results in theirs.items():
+                rows += _rows(
+                    f"OpenSearch, {way}", results, cases, f"over HTTP, nodes: {nodes}, shards: {nodes}"
+                )
+                rows.append(_same(way, found[way], results, cases))
+            rows.append(
+                Row(f"OpenSearch, {name}: seconds to load", "", seconds, f"{AT_ONCE} articles at once")
+            )
     return Outcome(tuple(rows), tuple(differences))
+
+
+def _with_vectors(analyzer: str, words: Retriever, index: "Index", inputs: Inputs) -> dict[str, Retriever]:
+    """Return *words* fused with the vectors beside *index*, by name: for the first analyzer, with an encoder."""
+    name = encoder_name(str(inputs.settings["vectors"].value))
+    if name is None or analyzer != ANALYZERS[0]:
+        return {}
+    encoder = load_encoder(name, threads=int(inputs.settings["threads"].value))
+    place = Place(folder=index.folder)
+    sync(index, encoder, place=place, progress=lambda done, total: inputs.progress(done, total, "vectors"))
+    hybrid = HybridRetriever(words, open_vectors(place, encoder), encoder, fusion=fusion_of(encoder))
+    return {f"{analyzer} + {name}": hybrid}
 
 
 # -- the server
@@ -81,6 +113,14 @@ def server_address() -> str | None:
     return f"opensearch://{place}" + ("?tls=1" if scheme == "https" else "")
 
 
+def _nodes(server: str) -> int:
+    wire = Wire(Address.parse(index_address(server, "any")))
+    try:
+        return int(wire.get("/_cluster/health")["number_of_data_nodes"])
+    finally:
+        wire.close()
+
+
 def without_server() -> str:
     """Say what is missing without a server, and how one is had."""
     return (
@@ -97,11 +137,19 @@ def index_address(server: str, name: str) -> str:
 
 @contextmanager
 def served(
-    server: str, documents: Sequence[Document], inputs: Inputs, *, analyzer: str, split: str = "passage"
+    server: str,
+    documents: Sequence[Document],
+    inputs: Inputs,
+    *,
+    analyzer: str,
+    split: str = "passage",
+    shards: int = 1,
 ) -> Iterator[tuple[OpenSearchStore, float]]:
     """Yield a store on *server* that holds *documents*, and the seconds that loading took; it is removed at the end."""
     address = index_address(server, f"quoth-reproduce-{uuid.uuid4().hex[:12]}")
-    with OpenSearchStore.connect(address, create=True, analyzer=analyzer, split=split) as store:
+    with OpenSearchStore.connect(
+        address, create=True, analyzer=analyzer, split=split, shards=shards
+    ) as store:
         try:
             began = time.perf_counter()
             fill(store, documents, inputs)

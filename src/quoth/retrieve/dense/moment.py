@@ -11,12 +11,15 @@ from quoth.retrieve.store import filters as conditions
 from quoth.retrieve.store.records import Row
 from quoth.types import Document, Entry, Filter, Passage, Query, Scored
 
+Place = tuple[str, int, int]
+"""Document id, start and end."""
+
 
 class PassageStore(Retriever, Protocol):
-    """A retriever that can also hand out a passage by its place, and the documents that a filter leaves."""
+    """A retriever that can also hand out passages by their places, and the documents that a filter leaves."""
 
-    def passage(self, document_id: str, start: int, end: int) -> Passage | None:
-        """Return the passage that stands there now, or None where there is none."""
+    def passages_at(self, places: Sequence[Place]) -> list[Passage | None]:
+        """Return the passages that stand there now, in the order asked; None where there is none."""
         ...
 
     def allowed(self, filters: Sequence[Filter]) -> Container[str]:
@@ -31,14 +34,14 @@ def moment(store: Retriever) -> Iterator[PassageStore]:
     if snapshot is not None:
         with snapshot() as now:
             yield now
-    elif hasattr(store, "passage") and hasattr(store, "allowed"):
+    elif hasattr(store, "passages_at") and hasattr(store, "allowed"):
         yield cast(PassageStore, store)
     else:
         yield _Adapted(store)
 
 
 class _Adapted:
-    """Any store, through its documents and its list of entries (a server's, which is asked for them when needed)."""
+    """Any store, through its documents and its list of entries."""
 
     def __init__(self, store: Retriever) -> None:
         self._store = store
@@ -50,8 +53,11 @@ class _Adapted:
     def document(self, id: str) -> Document:
         return self._store.document(id)
 
-    def passage(self, document_id: str, start: int, end: int) -> Passage | None:
-        """Return that slice of its document, which is asked for once."""
+    def passages_at(self, places: Sequence[Place]) -> list[Passage | None]:
+        """Return those slices of their documents, each of which is asked for once."""
+        return [self._passage(*place) for place in places]
+
+    def _passage(self, document_id: str, start: int, end: int) -> Passage | None:
         if document_id not in self._documents:
             try:
                 self._documents[document_id] = self._store.document(document_id)

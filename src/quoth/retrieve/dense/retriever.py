@@ -41,8 +41,8 @@ class DenseRetriever:
         with moment(self._store) as now:
             allowed = now.allowed(query.filters) if query.filters else None
             hits = self._vectors.search(vector, k=k, allowed=allowed)
-            found = [(_current(now, key), score) for key, score in hits]
-        return Found(Scored(passage, score) for passage, score in found if passage is not None)
+            found = _current(now, [key for key, _ in hits])
+        return Found(Scored(found[key], score) for key, score in hits if key in found)
 
     def document(self, id: str) -> Document:
         """Return a document, whole."""
@@ -96,13 +96,14 @@ class HybridRetriever:
     ) -> list[Scored[Passage]]:
         at = {_place(key): hit.item for key, hit in held.items()}
         hits: list[Scored[Passage]] = []
-        for place, score in scored:
-            passage = at.get(place) or _current(now, others[place])
-            if passage is not None:
-                hits.append(Scored(passage, score))
-            if len(hits) == k:
+        for begin in range(0, len(scored), k):
+            part = scored[begin : begin + k]
+            fetched = _current(now, [others[place] for place, _ in part if place not in at])
+            at |= {_place(key): passage for key, passage in fetched.items()}
+            hits += [Scored(at[place], score) for place, score in part if place in at]
+            if len(hits) >= k:
                 break
-        return hits
+        return hits[:k]
 
     def document(self, id: str) -> Document:
         """Return a document, whole."""
@@ -142,10 +143,10 @@ class RescoringRetriever:
         return self._inner.document(id)
 
 
-def _current(now: PassageStore, key: Key) -> Passage | None:
-    """Return the passage of a vector, unless it is gone or is another text by now."""
-    passage = now.passage(key.document_id, key.start, key.end)
-    return passage if passage is not None and key_of(passage) == key else None
+def _current(now: PassageStore, keys: Sequence[Key]) -> dict[Key, Passage]:
+    """Return the passages of vectors, but for those that are gone or are another text by now."""
+    found = now.passages_at([_place(key) for key in keys])
+    return {key: p for key, p in zip(keys, found, strict=True) if p is not None and key_of(p) == key}
 
 
 def _place(key: Key) -> fusing.Key:

@@ -1,7 +1,7 @@
 """Questions as search bodies. Words are only ever matched (``match``, ``match_phrase``): no query language."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from quoth.errors import InputError
@@ -9,6 +9,9 @@ from quoth.retrieve.opensearch.layout import AFTER, FOLDER, Json, fact, pack, pl
 from quoth.retrieve.opensearch.question import clean, neighbours, only_stop_words, without_asking
 from quoth.text import STOP_WORDS
 from quoth.types import Filter, Query
+
+DOCUMENTS = 200
+"""Documents that one request is for; a query may have 1,024 clauses."""
 
 NEIGHBOUR_WEIGHT = 0.2
 """Two neighbours of the question in the same order and distance in a text: the embedded index's figure."""
@@ -107,6 +110,42 @@ def visible(hidden: Iterable[str]) -> list[Json]:
     """Return the clause that keeps out what is half written, or about to go."""
     tokens = sorted(hidden)
     return [{"terms": {"token": tokens}}] if tokens else []
+
+
+def places_queries(places: Sequence[tuple[str, int, int]]) -> Iterator[Json]:
+    """Yield queries for the passages at (document id, start, end), few enough documents in each for one request."""
+    starts: dict[str, list[int]] = {}
+    for id, start, _ in places:
+        starts.setdefault(pack(id), []).append(start)
+    rows = [
+        {"bool": {"filter": [{"term": {"document_id": id}}, {"terms": {"start": at}}]}}
+        for id, at in starts.items()
+    ]
+    for first in range(0, len(rows), DOCUMENTS):
+        yield {"should": rows[first : first + DOCUMENTS], "minimum_should_match": 1}
+
+
+def ids_body(filters: Sequence[Json], hidden: Iterable[str], *, size: int, after: Json | None) -> Json:
+    """Return a search for the next *size* ids of documents whose passages satisfy *filters*, in order."""
+    parts: Json = {"size": size, "sources": [{"id": {"terms": {"field": "document_id"}}}]}
+    return {
+        "size": 0,
+        "query": {"bool": {"filter": list(filters), "must_not": visible(hidden)}},
+        "aggs": {"ids": {"composite": {**parts, **({"after": after} if after else {})}}},
+    }
+
+
+def counts_body(hidden: Iterable[str]) -> Json:
+    """Return a search of the catalog for how much it holds."""
+    return {
+        "size": 0,
+        "query": {"bool": {"must_not": visible(hidden)}},
+        "aggs": {
+            "kinds": {"terms": {"field": "kind"}, "aggs": {"states": {"terms": {"field": "state"}}}},
+            "passages": {"sum": {"field": "passages"}},
+            "characters": {"sum": {"field": "characters"}},
+        },
+    }
 
 
 def search_body(

@@ -14,10 +14,19 @@ from quoth.retrieve.opensearch.bulk import Row, load
 from quoth.retrieve.opensearch.hits import Hits, check_shards, hits_of, rows_of
 from quoth.retrieve.opensearch.layout import Json
 from quoth.retrieve.opensearch.ledger import Ledger, State
-from quoth.retrieve.opensearch.queries import Plan, clauses, condition, search_body, visible
-from quoth.retrieve.opensearch.verify import counted, damaged
+from quoth.retrieve.opensearch.queries import (
+    Plan,
+    clauses,
+    condition,
+    counts_body,
+    ids_body,
+    places_queries,
+    search_body,
+    visible,
+)
+from quoth.retrieve.opensearch.verify import counted, counts_of, damaged
 from quoth.retrieve.opensearch.wire import ASKING, Missing, Wire, check_product
-from quoth.types import Document, Entry, Passage, Query, Source
+from quoth.types import Document, Entry, Filter, Passage, Query, Source
 
 log = logging.getLogger(__name__)
 
@@ -107,6 +116,35 @@ class OpenSearchStore:
         """Return the document with this *id*, whole. Raise ``InputError`` for an unknown id."""
         return layout.document_from(self._document_row(id, ["document_id", "body"]))
 
+    def passages_at(self, places: Sequence[tuple[str, int, int]]) -> list[Passage | None]:
+        """Return the passages that stand at (document id, start, end), in the order asked; None where there is none."""
+        found: dict[tuple[str, int, int], Passage] = {}
+        for some in places_queries(places):
+
+            def search(hidden: Iterable[str], some: Json = some) -> Json:
+                query = {"bool": {**some, "must_not": visible(hidden)}}
+                return self._search(self._passages, {"query": query, "size": MAX_K, "_source": _FIELDS})
+
+            for passage in map(_passage, rows_of(self._ledger.reading(search))):
+                found[passage.document_id, passage.start, passage.end] = passage
+        return [found.get(place) for place in places]
+
+    def allowed(self, filters: Sequence[Filter]) -> frozenset[str]:
+        """Return the ids of the documents with passages that satisfy all *filters*."""
+        conditions = [condition(f) for f in filters]
+
+        def pages(hidden: Iterable[str]) -> frozenset[str]:
+            ids, after = [], None
+            while True:
+                body = ids_body(conditions, hidden, size=PAGE, after=after)
+                page = self._search(self._passages, body)["aggregations"]["ids"]
+                ids += [layout.unpack(bucket["key"]["id"]) for bucket in page["buckets"]]
+                after = page.get("after_key")
+                if after is None:
+                    return frozenset(ids)
+
+        return self._ledger.reading(pages)
+
     def source_of(self, document_id: str) -> Source:
         """Return the source that the document came from. Raise ``InputError`` for an unknown id."""
         path = self._document_row(document_id, ["path"])["path"]
@@ -143,10 +181,7 @@ class OpenSearchStore:
         }
 
     def verify(self, *, full: bool) -> Sequence[str]:
-        """Return what is wrong with the index; nothing, where all is well. *full* reads every text.
-
-        Meant for times when nobody writes.
-        """
+        """Return what is wrong with the index, while nobody writes; nothing, where all is well. *full* reads all texts."""
         health = self._wire.get(f"/_cluster/health/{self._passages},{self._catalog}")
         if health.get("status") == "red":
             return [f"{self._wire.address.place}: a part of the index is missing (its status is red)."]
@@ -352,27 +387,7 @@ class OpenSearchStore:
             self._wire.write("DELETE", "/_search/point_in_time", {"pit_id": [view]})
 
     def _counts(self, hidden: Iterable[str]) -> dict[str, object]:
-        body = {
-            "size": 0,
-            "query": {"bool": {"must_not": visible(hidden)}},
-            "aggs": {
-                "kinds": {"terms": {"field": "kind"}, "aggs": {"states": {"terms": {"field": "state"}}}},
-                "passages": {"sum": {"field": "passages"}},
-                "characters": {"sum": {"field": "characters"}},
-            },
-        }
-        found = self._search(self._catalog, body)["aggregations"]
-        kinds = {b["key"]: b for b in found["kinds"]["buckets"]}
-        states = {
-            b["key"]: b["doc_count"] for b in kinds.get("source", {}).get("states", {}).get("buckets", ())
-        }
-        return {
-            "sources": sum(states.values()),
-            "failed": states.get("failed", 0),
-            "documents": kinds.get("document", {}).get("doc_count", 0),
-            "passages": int(found["passages"]["value"]),
-            "characters": int(found["characters"]["value"]),
-        }
+        return counts_of(self._search(self._catalog, counts_body(hidden)))
 
     def _setting_path(self, name: str) -> str:
         return f"/{self._catalog}/_doc/setting-{name.encode().hex()}"

@@ -17,6 +17,20 @@ def counted(search: Search, index: str, hidden: Iterable[str]) -> int:
     return int(search(index, body)["hits"]["total"]["value"])
 
 
+def counts_of(reply: Json) -> dict[str, object]:
+    """Return sources, failed, documents, passages and characters of the reply to ``counts_body``."""
+    found = reply["aggregations"]
+    kinds = {b["key"]: b for b in found["kinds"]["buckets"]}
+    states = {b["key"]: b["doc_count"] for b in kinds.get("source", {}).get("states", {}).get("buckets", ())}
+    return {
+        "sources": sum(states.values()),
+        "failed": states.get("failed", 0),
+        "documents": kinds.get("document", {}).get("doc_count", 0),
+        "passages": int(found["passages"]["value"]),
+        "characters": int(found["characters"]["value"]),
+    }
+
+
 def damaged(rows: Iterable[Json], search: Search, index: str) -> Iterator[str]:
     """Yield a line for each document whose passages are not the slices of its text, as many as it says."""
     for row in rows:

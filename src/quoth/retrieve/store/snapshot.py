@@ -111,10 +111,11 @@ class Snapshot:
         """Return the document with this *id*, whole. Raise ``InputError`` for an unknown id."""
         return records.find_document(self.connection, id, state=self.view.state)
 
-    def passage(self, document_id: str, start: int, end: int) -> Passage | None:
-        """Return the passage that stands there, or None where there is none."""
-        number = self._find(document_id, start, end)
-        return None if number is None else self.passages_of([number]).get(number)
+    def passages_at(self, places: Sequence[tuple[str, int, int]]) -> list[Passage | None]:
+        """Return the passages that stand at (document id, start, end), in the order asked; None where there is none."""
+        numbers = [self._find(*place) for place in places]
+        held = self.passages_of([number for number in numbers if number is not None])
+        return [None if number is None else held.get(number) for number in numbers]
 
     def allowed(self, conditions: Sequence[Filter]) -> frozenset[str]:
         """Return the ids of the documents that satisfy all *conditions*."""
