@@ -181,7 +181,7 @@ class OpenSearchStore:
         }
 
     def verify(self, *, full: bool) -> Sequence[str]:
-        """Return what is wrong with the index, while nobody writes; nothing, where all is well. *full* reads all texts."""
+        """Return what is wrong with the index; nothing, where all is well. For when nobody writes; *full* reads all."""
         health = self._wire.get(f"/_cluster/health/{self._passages},{self._catalog}")
         if health.get("status") == "red":
             return [f"{self._wire.address.place}: a part of the index is missing (its status is red)."]
