@@ -12,7 +12,7 @@ from quoth.protocols import Expander, Ranker, Reader, Retriever
 from quoth.rank.top import top
 from quoth.reading.calibrate import Calibration, features
 from quoth.reading.combine import combine, probabilities
-from quoth.reading.spans import Group, merge
+from quoth.reading.spans import merge
 from quoth.types import (
     Answer,
     Candidate,
@@ -131,10 +131,11 @@ class Pipeline:
         asked = text.question_type(question)
         as_evidence = self.quote == "sentence" or (self.quote == "auto" and asked in EVIDENCE_TYPES)
         shares = probabilities(reading)
-        answers: list[Answer] = []
+        answers: dict[int, Answer] = {}
         notes: list[str] = []
         for group in merge(reading):
             evidence: list[Evidence] = []
+            holding: list[int] = []
             for index in group.members:
                 span, passage = reading.spans[index], passages[reading.passages[index]].item
                 document = documents.get(span.item.document_id)
@@ -148,24 +149,27 @@ class Pipeline:
                     )
                     continue
                 evidence.append(_evidence(span, passage, document))
+                holding.append(index)
             if evidence:
-                answers.append(self._answer(group, evidence, shares, reading, as_evidence=as_evidence))
-        return tuple(answers), tuple(dict.fromkeys(notes))
+                answers[holding[0]] = self._answer(
+                    holding, evidence, shares, reading, as_evidence=as_evidence
+                )
+        return tuple(answers[first] for first in sorted(answers)), tuple(dict.fromkeys(notes))
 
     def _answer(
         self,
-        group: Group,
+        members: Sequence[int],
         evidence: Sequence[Evidence],
         shares: Sequence[float],
         reading: Reading,
         *,
         as_evidence: bool,
     ) -> Answer:
-        first = group.members[0]
+        first = members[0]
         return Answer(
             span=evidence[0].span,
             score=reading.spans[first].score,
-            probability=sum(shares[i] for i in group.members),
+            probability=sum(shares[i] for i in members),
             confidence=self.calibration.confidence(features(reading, first)),
             kind="evidence" if as_evidence else "span",
             evidence=tuple(evidence),

@@ -176,6 +176,26 @@ def test_a_document_that_changed_is_not_quoted() -> None:
     assert any("changed while it was read" in note for note in trace.notes)
 
 
+def test_an_answer_whose_best_place_changed_has_the_score_of_the_place_that_holds() -> None:
+    """What is left of it is the evidence that it is ranked by, below an answer that was second."""
+    memo = Document("memo", "Three Months is the notice period.", source="memo.txt")
+
+    class Moving(FakeRetriever):
+        def document(self, id: str) -> Document:
+            found = super().document(id)
+            return replace(found, text="Something else entirely.") if id == "memo" else found
+
+    scores = {"Three Months": 9.0, "900 euros": 7.0, "three months": 5.0}
+    trace = pipeline(FakeReader(scores), Moving([LEASE, memo])).ask(
+        Query("three months rent or notice period")
+    )
+    assert [(a.span.text, a.score) for a in trace.answers] == [("900 euros", 7.0), ("three months", 5.0)]
+    still = pipeline(FakeReader(scores), FakeRetriever([LEASE, memo])).ask(
+        Query("three months rent or notice period")
+    )
+    assert [(a.span.text, a.score) for a in still.answers] == [("Three Months", 9.0), ("900 euros", 7.0)]
+
+
 def test_stale_files_are_named() -> None:
     """Only the documents that were read are looked at, and those that changed are named."""
     looked: list[str] = []
