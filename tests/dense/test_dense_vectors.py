@@ -53,6 +53,40 @@ def opened(folder: Path, encoder: str = "hash") -> Vectors:
     return Vectors(folder, encoder=encoder, dimension=DIMENSION)
 
 
+def test_free_rows_are_looked_for_once_and_used_before_new_ones(tmp_path: Path) -> None:
+    """A batch costs as much in a large table as in a small one; what was freed is filled, and the count holds."""
+    encoder, vectors = HashEncoder(), opened(tmp_path)
+    vectors.sync([passage(f"a{n}", f"first {n}") for n in range(400)], encoder)
+    said: list[str] = []
+    vectors._rows.set_trace_callback(said.append)
+    report = vectors.sync([passage(f"a{n}", f"first {n}") for n in range(0, 400, 4)], encoder)
+    assert (report.removed, len(vectors)) == (300, 100)
+    kept = [passage(f"a{n}", f"first {n}") for n in range(0, 400, 4)]
+    vectors.sync([*kept, *(passage(f"b{n}", f"second {n}") for n in range(350))], encoder)
+    vectors._rows.set_trace_callback(None)
+    assert len([line for line in said if line == "SELECT row FROM rows"]) == 1
+    assert not any("count(" in line.lower() for line in said)
+    assert len(vectors) == 450 == vectors._rows.execute("SELECT count(*) FROM rows").fetchone()[0]
+    assert vectors._rows.execute("SELECT max(row) FROM rows").fetchone()[0] < 455
+    asked = encoder.encode_queries(["second 7"])[0]
+    assert vectors.search(asked, k=1)[0][0].document_id == "b7"
+
+
+def test_free_rows_that_another_writer_took_are_left_to_it(tmp_path: Path) -> None:
+    """Two writers that know of the same holes never write into one."""
+    encoder, one, other = HashEncoder(), opened(tmp_path), opened(tmp_path)
+    first = [passage(f"a{n}", f"first {n}") for n in range(10)]
+    one.sync(first, encoder)
+    one.sync(first[8:], encoder)
+    one.embed([passage("b", "second")], encoder)
+    other.embed([passage("c", "third")], encoder)
+    one.embed([passage("d", "fourth")], encoder)
+    rows = [row for (row,) in one._rows.execute("SELECT row FROM rows")]
+    assert sorted(rows) == [0, 1, 2, 8, 9]
+    for id, text in (("b", "second"), ("c", "third"), ("d", "fourth")):
+        assert one.search(encoder.encode_queries([text])[0], k=1)[0][0].document_id == id
+
+
 def test_only_new_passages_are_encoded(tmp_path: Path) -> None:
     """A second sync encodes what is new, frees what is gone, and leaves the rest alone."""
     encoder, vectors = HashEncoder(), opened(tmp_path)

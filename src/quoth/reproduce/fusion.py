@@ -49,7 +49,7 @@ DEPTH = 100
 WEIGHTS = (0.0, 10.0, 20.0, 40.0, 60.0, 80.0, 100.0, 125.0, 150.0, 175.0, 200.0, 250.0, 300.0, 400.0)
 CONSTANTS = (2.0, 5.0, 10.0, 20.0, 40.0, 60.0)
 RERANKED = 20
-RERANK_TRAIN, RERANK_DEV = 200, 400
+RERANK_TRAIN = 200
 AT_ONCE = 4
 NOTHING = -30.0
 BUDGETS = {"small": 4_000, "large": 2_000}
@@ -244,10 +244,10 @@ def _reranking(
     parts: Parts, train: Sequence[Asked], dev: Sequence[Asked], fusion: Fusion, inputs: Inputs
 ) -> list[Row]:
     """Return the figures of the fused order and of the readers' scores on top of it, on the same questions."""
-    train, dev = train[:RERANK_TRAIN], random.Random(inputs.seed).sample(list(dev), min(RERANK_DEV, len(dev)))
-    name = f"fused, {len(dev)} questions"
-    rows, _ = _figures(parts, name, dev, [_fused(a, fusion) for a in dev])
-    for reader, tokens in BUDGETS.items():
+    train = train[:RERANK_TRAIN]
+    rows: list[Row] = []
+    chosen = str(inputs.settings["reader"].value)
+    for reader, tokens in {chosen: BUDGETS[chosen]}.items() if chosen in BUDGETS else BUDGETS.items():
         model = load_reader(reader, threads=int(inputs.settings["threads"].value))
         alone = SpanReader(model, settings=ReadSettings(n_best=1))
         read = _remembering(alone, inputs.work / f"fusion-read-{reader}.jsonl", tokens=tokens)
@@ -261,7 +261,7 @@ def _reranking(
 
         known, met = listed(train, f"{reader}, train"), listed(dev, f"{reader}, dev")
         right = [row.right for row in known]
-        told = f"fused + {reader} reader, {tokens} tokens, {len(dev)} questions"
+        told = f"fused + {reader} reader, {tokens} tokens"
         for what, used in FEATURES.items():
             weights, scale = fit_linear([row.features[:, used] for row in known], right)
             orders = [_reordered(row, (row.features[:, used] / scale) @ weights) for row in met]

@@ -39,7 +39,14 @@ CREATE TABLE IF NOT EXISTS rows (
     start INTEGER NOT NULL, finish INTEGER NOT NULL, digest BLOB NOT NULL
 );
 CREATE INDEX IF NOT EXISTS by_document ON rows (document_id, start);
+CREATE TRIGGER IF NOT EXISTS comes AFTER INSERT ON rows BEGIN
+    UPDATE about SET value = CAST(value AS INTEGER) + 1 WHERE name = 'held';
+END;
+CREATE TRIGGER IF NOT EXISTS goes AFTER DELETE ON rows BEGIN
+    UPDATE about SET value = CAST(value AS INTEGER) - 1 WHERE name = 'held';
+END;
 """
+"""``held`` is how many rows there are: counting them for every batch would take longer than writing it."""
 
 Progress = Callable[[int, int], None]
 
@@ -75,6 +82,7 @@ class Vectors:
         self._encoder = encoder
         self._lock = threading.RLock()
         self._loaded: State | None = None
+        self._spare: list[int] = []
         try:
             self._rows = _open_table(folder)
             self._introduce()
@@ -85,7 +93,7 @@ class Vectors:
         expected = {"format": str(FORMAT), "encoder": self._encoder, "dimension": str(self.dimension)}
         found = self._about()
         if not found:
-            about = [*expected.items(), ("generation", "0")]
+            about = [*expected.items(), ("generation", "0"), ("held", "0")]
             self._rows.executemany("INSERT OR IGNORE INTO about VALUES (?, ?)", about)
             found = self._about()
         for name, value in expected.items():
@@ -98,8 +106,7 @@ class Vectors:
 
     def __len__(self) -> int:
         with self._lock:
-            count: int = self._rows.execute("SELECT count(*) FROM rows").fetchone()[0]
-            return count
+            return int(self._rows.execute("SELECT value FROM about WHERE name = 'held'").fetchone()[0])
 
     @property
     def bytes(self) -> int:
@@ -190,19 +197,31 @@ class Vectors:
         width = self.dimension * 2
         with open(self._file, "r+b" if self._file.exists() else "w+b") as file:
             for row, vector in zip(rows, vectors.astype(np.float16), strict=True):
-                file.seek(row * width)
+                if file.tell() != row * width:
+                    file.seek(row * width)
                 file.write(vector.tobytes())
             file.flush()
             os.fsync(file.fileno())
 
     def _free_rows(self, count: int) -> list[int]:
         """Return rows that no passage has: holes first, then new ones at the end."""
-        used, last = self._rows.execute("SELECT count(*), coalesce(max(row), -1) FROM rows").fetchone()
-        holes: list[int] = []
-        if used <= last and count:
-            taken = {row for (row,) in self._rows.execute("SELECT row FROM rows")}
-            holes = [row for row in range(last) if row not in taken][:count]
+        last = self._rows.execute("SELECT coalesce(max(row), -1) FROM rows").fetchone()[0]
+        holes = self._holes(count, last) if count and len(self) <= last else []
         return [*holes, *range(last + 1, last + 1 + count - len(holes))]
+
+    def _holes(self, count: int, last: int) -> list[int]:
+        """Return up to *count* free rows below *last*: all are looked for once, and each checked when it is used."""
+        if not self._spare:
+            taken = {row for (row,) in self._rows.execute("SELECT row FROM rows")}
+            self._spare = [row for row in range(last) if row not in taken]
+        free: list[int] = []
+        while self._spare and len(free) < count:
+            wanted = count - len(free)
+            part, self._spare = self._spare[:wanted], self._spare[wanted:]
+            marks = ",".join("?" * len(part))
+            used = self._rows.execute(f"SELECT row FROM rows WHERE row IN ({marks})", part).fetchall()
+            free += sorted(set(part) - {row for (row,) in used})
+        return free
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
