@@ -6,7 +6,7 @@ command line > environment (``QUOTH_...``) > project (``quoth.toml`` beside ``.q
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from quoth.errors import InputError
 
 Value = str | int | float | bool
+PREFIX = "QUOTH_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,11 @@ def parse(name: str, raw: object, origin: str) -> Value:
     """Return *raw* as the setting's type. Raise ``InputError`` for an unknown name or a bad value."""
     row = BY_NAME.get(name)
     if row is None:
-        raise InputError(f"{origin}: there is no setting {name!r}.", hint="`quoth config show` lists them.")
+        meant = close(name, BY_NAME)
+        raise InputError(
+            f"{origin}: there is no setting {name!r}.",
+            hint=f"Did you mean {meant}? " * bool(meant) + "`quoth config show` lists them.",
+        )
     value = _as_type(row, raw, origin)
     if row.choices and value not in row.choices:
         raise InputError(f"{origin}: {name} is {raw!r}; it must be one of {', '.join(row.choices)}.")
@@ -111,22 +116,32 @@ def load(
     """Return every setting's value with its origin. Options that are None were not given.
 
     *project* and *user* are TOML files; one that does not exist is passed over. A file with
-    an unknown key, or a value of a wrong kind, is an ``InputError`` that names it.
+    an unknown key, or a value of a wrong kind, is an ``InputError`` that names it, and so is a
+    variable ``QUOTH_...`` whose name is nearly a setting's (others are somebody else's).
     """
     chosen = {row.name: Chosen(row.default, "default") for row in TABLE}
     for path in (user if user is not None else user_file(), project):
         if path is not None and path.is_file():
             chosen |= {n: Chosen(parse(n, v, str(path)), str(path)) for n, v in _toml(path).items()}
     variables = os.environ if environment is None else environment
-    for name in BY_NAME:
-        variable = f"QUOTH_{name.upper()}"
-        if variable in variables:
+    for variable in sorted(v for v in variables if v.startswith(PREFIX)):
+        name = variable.removeprefix(PREFIX).lower()
+        if name in BY_NAME:
             chosen[name] = Chosen(parse(name, variables[variable], variable), variable)
+        elif meant := close(name, BY_NAME):
+            raise InputError(f"{variable} is no setting.", hint=f"Did you mean {PREFIX}{meant.upper()}?")
     for name, value in (options or {}).items():
         if value is not None:
             flag = f"--{name.replace('_', '-')}"
             chosen[name] = Chosen(parse(name, value, flag), flag)
     return chosen
+
+
+def close(name: str, known: Iterable[str]) -> str:
+    """Return the one of *known* that *name* is most likely misspelt for; empty where none is close."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), "")
 
 
 def user_file() -> Path:

@@ -48,6 +48,31 @@ def test_a_bad_file_is_named(tmp_path: Path, text: str, says: str) -> None:
     assert "quoth.toml" in str(caught.value)
 
 
+def test_a_misspelt_name_is_told_what_was_meant(tmp_path: Path) -> None:
+    """A variable or a key that is nearly a setting's is refused with the right name; others are nobody's concern."""
+    none = tmp_path / "none.toml"
+    with pytest.raises(InputError, match="QUOTH_PROFLE is no setting") as caught:
+        settings.load(environment={"QUOTH_PROFLE": "fast"}, user=none)
+    assert "QUOTH_PROFILE" in caught.value.hint
+    with pytest.raises(InputError) as caught:
+        settings.load(
+            environment={}, user=none, project=write(tmp_path / "quoth.toml", "retreiver = 'dense'")
+        )
+    assert "Did you mean retriever?" in caught.value.hint
+    ours = (
+        "DATA",
+        "GOLDEN",
+        "MEDIAWIKI_URL",
+        "MEDIAWIKI_TOKEN",
+        "MEDIAWIKI_CONTACT",
+        "WIKI_PORT",
+        "WIKI_EXTRACTS",
+    )
+    server = ("URL", "USER", "PASSWORD", "TOKEN", "API_KEY", "CA", "PORT", "START")
+    others = {f"QUOTH_{name}": "x" for name in (*ours, *(f"OPENSEARCH_{part}" for part in server), "THEIRS")}
+    assert settings.load(environment=others, user=none) == settings.load(environment={}, user=none)
+
+
 def test_every_setting_is_explained() -> None:
     """Each row has a help text, and a default that its own rules allow."""
     for row in settings.TABLE:
