@@ -63,7 +63,7 @@ def test_a_server_is_measured_and_left_as_it_was(opensearch_place: str) -> None:
     from quoth.retrieve.opensearch.admin import exists
     from quoth.retrieve.opensearch.wire import Wire
 
-    built, asked = scale._on_server(opensearch_place, TEXTS, 40, ["Who hunts mice?"])
+    built, asked = scale._on_server(f"opensearch://{opensearch_place}", TEXTS, 40, ["Who hunts mice?"])
     assert built.seconds > 0
     assert built.bytes > 0
     assert asked.times.n == 1

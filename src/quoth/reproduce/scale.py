@@ -25,16 +25,18 @@ from quoth.datasets import load_cmuqa
 from quoth.errors import InputError
 from quoth.evaluate.retrieval import QueryTimes, query_times
 from quoth.reproduce.corpus import load_corpus
+from quoth.reproduce.engines import index_address, server_address, without_server
 from quoth.reproduce.recipe import Chart, Curve, Inputs, Outcome, Recipe, Row
 from quoth.retrieve.dense import Vectors, graph
 from quoth.retrieve.dense.vectors import EXACT_LIMIT
+from quoth.retrieve.opensearch import Address, OpenSearchStore
+from quoth.retrieve.opensearch.admin import delete
+from quoth.retrieve.opensearch.wire import Wire
 from quoth.retrieve.store import Index
 from quoth.types import Document, Passage, Query, Source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from quoth.retrieve.opensearch.wire import Wire
 
     Floats = NDArray[np.float32]
 
@@ -48,8 +50,6 @@ EXCHANGED = 0.2
 CENTRES, SPREAD, DIMENSION = 1_000, 0.9, 384
 AGREED = 10
 BATCH = 5_000
-SERVER = "QUOTH_OPENSEARCH_URL"
-"""The address of a server (``opensearch://host:9200``) that is measured too, where it is set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,7 @@ def run(inputs: Inputs) -> Outcome:
     questions = [c.question for c in load_corpus(inputs).cases("dev") if c.answers][:: 5_928 // QUESTIONS]
     rows: list[Row] = []
     curves: dict[str, list[tuple[float, float]]] = {}
+    server = server_address()
     sizes = [n for n in SIZES if not inputs.limit or n <= inputs.limit] or [inputs.limit]
     for done, size in enumerate(sizes):
         inputs.progress(done, len(sizes), f"{size:,} passages")
@@ -99,7 +100,6 @@ def run(inputs: Inputs) -> Outcome:
         asked = _apart(_query, folder / "index", questions[:QUESTIONS])
         near = _apart(_vectors, folder / "vectors", size)
         shutil.rmtree(folder)
-        server = os.environ.get(SERVER, "")
         rows += _rows(size, built, asked, near)
         points = {**_points("embedded", built, asked), "nearest vectors, median ms": near.times.median_ms}
         if server:
@@ -117,6 +117,7 @@ def run(inputs: Inputs) -> Outcome:
             f"vectors are made up: {CENTRES:,} centres, {DIMENSION} dimensions; a real encoder's rate is in "
             "retrieval-fusion",
             f"measured with {os.cpu_count()} processors, all that else runs on the machine included",
+            *(() if server else (without_server(),)),
         ),
         charts=(
             Chart(
@@ -156,7 +157,7 @@ def _rows(size: int, built: Built, asked: Queried, near: Near) -> Iterator[Row]:
         f"{name}: vectors, build s",
         "",
         near.build_seconds,
-        "table and file; no encoding, no graph",
+        "table and file; making the vectors up included, no graph",
     )
     yield Row(
         f"{name}: vectors, MB", "", near.bytes / 1e6, "float16, table, and the graph where there is one"
@@ -300,12 +301,7 @@ def _on_server(
     server: str, texts: Sequence[tuple[str, str]], size: int, questions: Sequence[str]
 ) -> tuple[Built, Queried]:
     """Build and ask an index of its own on a server, and remove it. Peaks are the server's heap in use, in MB."""
-    from quoth.retrieve.opensearch import Address, OpenSearchStore
-    from quoth.retrieve.opensearch.admin import delete
-    from quoth.retrieve.opensearch.wire import Wire
-
-    place = server.removeprefix("http://").removeprefix("opensearch://").strip("/")
-    address = f"opensearch://{place}/quoth-scale-{size}"
+    address = index_address(server, f"quoth-scale-{size}")
     wire = Wire(Address.parse(address))
     delete(wire)
     try:
@@ -320,7 +316,7 @@ def _on_server(
         wire.close()
 
 
-def _heap(wire: "Wire") -> int:
+def _heap(wire: Wire) -> int:
     nodes = wire.get("/_nodes/stats/jvm")["nodes"].values()
     return int(sum(node["jvm"]["mem"]["heap_used_in_bytes"] for node in nodes) // 1_000_000)
 
