@@ -87,6 +87,18 @@ def test_free_rows_that_another_writer_took_are_left_to_it(tmp_path: Path) -> No
         assert one.search(encoder.encode_queries([text])[0], k=1)[0][0].document_id == id
 
 
+def test_vectors_that_were_made_before_rows_were_counted_are_counted(tmp_path: Path) -> None:
+    """Their rows are counted once, and from then on with every change."""
+    vectors = opened(tmp_path)
+    vectors.sync(ZOO, HashEncoder())
+    vectors._rows.execute("DELETE FROM about WHERE name = 'held'")
+    vectors.close()
+    again = opened(tmp_path)
+    assert len(again) == 3
+    again.sync(ZOO[:1], HashEncoder())
+    assert len(again) == 1
+
+
 def test_only_new_passages_are_encoded(tmp_path: Path) -> None:
     """A second sync encodes what is new, frees what is gone, and leaves the rest alone."""
     encoder, vectors = HashEncoder(), opened(tmp_path)
