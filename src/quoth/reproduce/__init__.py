@@ -23,6 +23,7 @@ __all__ = [
 _MODULES: tuple[str, ...] = (
     "calibration",
     "speed",
+    "masking",
     "expansion",
     "reader",
     "retriever",

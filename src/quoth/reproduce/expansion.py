@@ -18,6 +18,7 @@ from quoth.reproduce.articles import (
     selqa_sections,
     squad_articles,
 )
+from quoth.reproduce.masking import FOLDER as MADE
 from quoth.reproduce.recipe import Chart, Curve, Inputs, Outcome, Recipe, Row
 from quoth.retrieve.expand import (
     EntityExpander,
@@ -114,9 +115,12 @@ def open_sources(inputs: Inputs) -> Sources:
         skipped.append(f"wordnet was skipped: {problem}")
     named = str(inputs.settings["expand"].value) if "expand" in inputs.settings else ""
     model = next((part.partition(":")[2] for part in named.split(",") if part.startswith("mlm:")), "")
+    made = inputs.work / MADE
+    model = model or (str(made) if made.is_dir() else "")
     if not model:
         skipped.append(
-            "mlm was skipped: no masked language model is named (QUOTH_EXPAND=mlm:MODEL names one)."
+            "mlm was skipped: no masked language model is named (QUOTH_EXPAND=mlm:MODEL names one; the recipe "
+            "masked-lm makes one)."
         )
         return Sources(tuple(found), tuple(skipped))
     from quoth.models.masked import load_masked
