@@ -48,13 +48,17 @@ def test_each_step_measures_what_it_says(tmp_path: Path) -> None:
     pytest.importorskip("usearch", reason="the extra `dense` is not installed")
     built = scale._build(tmp_path / "index", TEXTS, 40)
     asked = scale._query(tmp_path / "index", ["Who hunts mice?"])
-    near = scale._vectors(tmp_path / "vectors", 300)
+    made = scale._embed(tmp_path / "vectors", 300)
+    searched = scale._search(tmp_path / "vectors")
+    compared = scale._compare(tmp_path / "vectors", 300)
     assert built.seconds > 0
     assert built.bytes > 0
     assert asked.times.n == 1
-    assert near.recall > 0.97
-    assert near.graph_bytes > near.graph_seconds > 0
-    assert near.bytes >= 300 * scale.DIMENSION * 2
+    assert made.bytes >= 300 * scale.DIMENSION * 2
+    assert searched.times.n == scale.QUESTIONS
+    assert compared.recall == (1.0, 1.0)
+    assert compared.graph_recall > 0.97
+    assert compared.graph_bytes > compared.graph_seconds > 0
 
 
 def test_a_server_is_measured_and_left_as_it_was(opensearch_place: str) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from quoth.errors import IndexUnusableError
 from quoth.retrieve.dense import DenseRetriever, HybridRetriever, RescoringRetriever, Vectors, key_of
+from quoth.retrieve.dense import graph as graph_room
 from quoth.retrieve.dense import vectors as room
 from quoth.retrieve.fuse import Example, Fusion, fit_weight, fuse
 from quoth.types import Document, Filter, Passage, Query, Scored
@@ -212,6 +213,16 @@ def test_the_graph_agrees_with_the_scan(tmp_path: Path, monkeypatch: pytest.Monk
         agreed += len({h[0] for h in one} & {h[0] for h in two})
         assert two[0][0] == one[0][0]
     assert agreed >= 0.95 * 150
+
+
+def test_a_graph_that_was_written_is_searched_as_deeply_as_one_that_was_made(tmp_path: Path) -> None:
+    """How many candidates a search keeps is not in the file: it is set whenever one is opened."""
+    pytest.importorskip("usearch", reason="the extra `dense` is not installed")
+    drawn = np.random.default_rng(0).standard_normal((40, DIMENSION)).astype(np.float16)
+    name = graph_room.update(tmp_path, None, {n + 1: n for n in range(40)}, drawn)
+    opened_again = graph_room.view(tmp_path, name)
+    assert opened_again is not None
+    assert opened_again.expansion_search == graph_room.EXPANSION_SEARCH
 
 
 def test_a_graph_that_is_behind_gives_no_wrong_answer(

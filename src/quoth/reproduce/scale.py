@@ -42,13 +42,17 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+CHARTS = {"seconds": "Building an index", "MB": "Its size", "ms": "A question"}
+"""Titles by unit."""
+
 SIZES = (10_000, 100_000, 1_000_000)
 QUESTIONS = 300
 K = 20
 YEARS = ("S08", "S09", "S10")
 EXCHANGED = 0.2
 CENTRES, SPREAD, DIMENSION = 1_000, 0.9, 384
-AGREED = 10
+AGREED = (10, 100)
+"""Ten are read; a hundred are fused with the words' hits."""
 BATCH = 5_000
 
 
@@ -67,22 +71,35 @@ class Queried:
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
-    """What searching vectors costs: as it is done at this size, by an exact scan, and by a graph (HNSW).
+class Embedded:
+    seconds: float
+    graph_seconds: float
+    bytes: int
+    peak: int
 
-    ``recall`` is the graph's, of the ten that the exact scan finds.
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The search of the vectors beside an exact scan, and beside a graph (HNSW) alone.
+
+    ``recall`` is the search's, of the so many (``AGREED``) that the scan finds.
     """
 
-    build_seconds: float
-    bytes: int
-    open_ms: float
-    times: QueryTimes
     exact_ms: float
+    recall: tuple[float, ...]
     graph_seconds: float
     graph_bytes: int
     graph_ms: float
-    recall: float
-    peak: int
+    graph_recall: float
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """What vectors cost: made and kept, searched in a new process, and that search beside others."""
+
+    made: Embedded
+    asked: Queried
+    compared: Compared
 
 
 def run(inputs: Inputs) -> Outcome:
@@ -90,7 +107,7 @@ def run(inputs: Inputs) -> Outcome:
     texts = base_texts(inputs)
     questions = [c.question for c in load_corpus(inputs).cases("dev") if c.answers][:: 5_928 // QUESTIONS]
     rows: list[Row] = []
-    curves: dict[str, list[tuple[float, float]]] = {}
+    curves: dict[tuple[str, str], list[tuple[float, float]]] = {}
     server = server_address()
     sizes = [n for n in SIZES if not inputs.limit or n <= inputs.limit] or [inputs.limit]
     for done, size in enumerate(sizes):
@@ -98,17 +115,20 @@ def run(inputs: Inputs) -> Outcome:
         folder = inputs.work / f"scale-{size}"
         built = _apart(_build, folder / "index", texts, size)
         asked = _apart(_query, folder / "index", questions[:QUESTIONS])
-        near = _apart(_vectors, folder / "vectors", size)
+        place = folder / "vectors"
+        near = Near(_apart(_embed, place, size), _apart(_search, place), _apart(_compare, place, size))
         shutil.rmtree(folder)
         rows += _rows(size, built, asked, near)
-        points = {**_points("embedded", built, asked), "nearest vectors, median ms": near.times.median_ms}
-        if server:
+        points = _points("embedded", built, asked) | {
+            ("ms", "nearest vectors, median"): near.asked.times.median_ms
+        }
+        if server is not None:
             inputs.progress(done, len(sizes), f"{size:,} passages on {server}")
             on_server = _apart(_on_server, server, texts, size, questions[:QUESTIONS])
             rows += _server_rows(size, on_server)
             points |= _points("OpenSearch", *on_server)
-        for name, value in points.items():
-            curves.setdefault(name, []).append((float(size), float(value)))
+        for key, value in points.items():
+            curves.setdefault(key, []).append((float(size), float(value)))
     return Outcome(
         rows=tuple(rows),
         differences=(
@@ -119,32 +139,32 @@ def run(inputs: Inputs) -> Outcome:
             f"measured with {os.cpu_count()} processors, all that else runs on the machine included",
             *(() if server else (without_server(),)),
         ),
-        charts=(
+        charts=tuple(
             Chart(
-                "How cost grows",
+                title,
                 "passages",
-                "seconds, MB, ms",
-                tuple(Curve(n, tuple(p)) for n, p in curves.items()),
+                unit,
+                tuple(Curve(n, tuple(p)) for (u, n), p in curves.items() if u == unit),
                 log=True,
-            ),
+            )
+            for unit, title in CHARTS.items()
         ),
     )
 
 
-def _points(name: str, built: Built, asked: Queried) -> dict[str, float]:
+def _points(name: str, built: Built, asked: Queried) -> dict[tuple[str, str], float]:
+    """Return a point for each curve, by (unit, label)."""
     return {
-        f"{name}: build, s": built.seconds,
-        f"{name}: index, MB": built.bytes / 1e6,
-        f"{name}: query median, ms": asked.times.median_ms,
-        f"{name}: query p95, ms": asked.times.p95_ms,
+        ("seconds", name): built.seconds,
+        ("MB", name): built.bytes / 1e6,
+        ("ms", f"{name}, median"): asked.times.median_ms,
+        ("ms", f"{name}, p95"): asked.times.p95_ms,
     }
 
 
 def _rows(size: int, built: Built, asked: Queried, near: Near) -> Iterator[Row]:
     name = f"{size:,} passages"
     how = f"{asked.times.n} dev questions, k={K}"
-    way = "HNSW" if size > EXACT_LIMIT else "exact scan"
-    of = f"{near.times.n} questions, k={AGREED}"
     yield Row(
         f"{name}: build, s", "", built.seconds, f"peak {built.peak} MB; one batch of {BATCH:,} at a time"
     )
@@ -153,31 +173,33 @@ def _rows(size: int, built: Built, asked: Queried, near: Near) -> Iterator[Row]:
     yield Row(f"{name}: query p95, ms", "", asked.times.p95_ms, how)
     yield Row(f"{name}: first query, ms", "", asked.first_ms, "opening the index included")
     yield Row(f"{name}: peak memory while asking, MB", "", float(asked.peak), "the whole process")
-    yield Row(
-        f"{name}: vectors, build s",
-        "",
-        near.build_seconds,
-        "table and file; making the vectors up included, no graph",
-    )
-    yield Row(
-        f"{name}: vectors, MB", "", near.bytes / 1e6, "float16, table, and the graph where there is one"
-    )
-    yield Row(f"{name}: nearest median, ms", "", near.times.median_ms, f"{way}, {of}")
-    yield Row(f"{name}: nearest p95, ms", "", near.times.p95_ms, f"{way}, {of}")
-    yield Row(f"{name}: opening the vectors, ms", "", near.open_ms, "with the first search")
-    yield Row(f"{name}: exact scan, median ms", "", near.exact_ms, "float32 in memory")
-    yield Row(
-        f"{name}: graph (HNSW), build s", "", near.graph_seconds, "usearch, int8, 16 links, 128 candidates"
-    )
-    yield Row(f"{name}: graph, MB", "", near.graph_bytes / 1e6, "holds the vectors once more, as int8")
-    yield Row(f"{name}: graph, median ms", "", near.graph_ms, of)
-    yield Row(f"{name}: graph, recall@{AGREED} of exact", "", near.recall, of)
-    yield Row(
-        f"{name}: peak memory of vectors, MB",
-        "",
-        float(near.peak),
-        "all of this, the float32 matrix included",
-    )
+    yield from _near_rows(name, near, "HNSW" if size > EXACT_LIMIT else "exact scan")
+
+
+def _near_rows(name: str, near: Near, way: str) -> Iterator[Row]:
+    made, asked, compared = near.made, near.asked, near.compared
+    of = f"{asked.times.n} questions, k={AGREED[0]}"
+    graph_how = "usearch, int8, 16 links, 128 candidates"
+    for what, value, how in (
+        ("vectors, build s", made.seconds, "table and file; making the vectors up included, no graph"),
+        ("vectors, graph s", made.graph_seconds, f"{graph_how}; only above {EXACT_LIMIT:,}"),
+        ("vectors, MB", made.bytes / 1e6, "float16, table, and the graph where there is one"),
+        ("peak memory while making vectors, MB", made.peak, "the whole process"),
+        ("nearest median, ms", asked.times.median_ms, f"{way}, {of}"),
+        ("nearest p95, ms", asked.times.p95_ms, f"{way}, {of}"),
+        ("opening the vectors, ms", asked.first_ms, "with the first search"),
+        ("peak memory while searching vectors, MB", asked.peak, "the whole process"),
+        *(
+            (f"nearest, recall@{k} of exact", share, f"{way}, {asked.times.n} questions, k={k}")
+            for k, share in zip(AGREED, compared.recall, strict=True)
+        ),
+        ("exact scan, median ms", compared.exact_ms, "float32 in memory"),
+        ("graph alone, build s", compared.graph_seconds, graph_how),
+        ("graph alone, MB", compared.graph_bytes / 1e6, "holds the vectors once more, as int8"),
+        ("graph alone, median ms", compared.graph_ms, of),
+        (f"graph alone, recall@{AGREED[0]} of exact", compared.graph_recall, of),
+    ):
+        yield Row(f"{name}: {what}", "", float(value), how)
 
 
 def _server_rows(size: int, measured: tuple[Built, Queried]) -> Iterator[Row]:
@@ -330,55 +352,77 @@ def _query(folder: Path, questions: Sequence[str]) -> Queried:
     return Queried(first, query_times(spent), _peak())
 
 
-def _vectors(folder: Path, size: int) -> Near:
-    encoder = _Points()
-    vectors = Vectors(folder, encoder="points", dimension=DIMENSION)
+def _embed(folder: Path, size: int) -> Embedded:
+    vectors = Vectors(folder, encoder=_Points.name, dimension=DIMENSION)
     start = time.perf_counter()
     marks = [start]
-    vectors.sync(_Numbered(size), encoder, progress=lambda done, total: marks.append(time.perf_counter()))
+    vectors.sync(_Numbered(size), _Points(), progress=lambda done, total: marks.append(time.perf_counter()))
     built, graph_seconds = marks[-1] - start, time.perf_counter() - marks[-1]
     vectors.close()
-    asked = encoder.encode_queries([f"question {i}" for i in range(QUESTIONS)])
+    return Embedded(built, graph_seconds, vectors.bytes, _peak())
+
+
+def _search(folder: Path) -> Queried:
+    asked = _questions()
     start = time.perf_counter()
-    vectors = Vectors(folder, encoder="points", dimension=DIMENSION)
-    vectors.search(asked[0], k=AGREED)
+    vectors = Vectors(folder, encoder=_Points.name, dimension=DIMENSION)
+    vectors.search(asked[0], k=AGREED[0])
     opened = (time.perf_counter() - start) * 1e3
-    spent = [_timed(lambda v=v: vectors.search(v, k=AGREED)) * 1e3 for v in asked]  # type: ignore[misc]
+    spent = [_timed(lambda v=v: vectors.search(v, k=AGREED[0])) * 1e3 for v in asked]  # type: ignore[misc]
+    return Queried(opened, query_times(spent), _peak())
+
+
+def _compare(folder: Path, size: int) -> Compared:
+    asked = _questions()
+    vectors = Vectors(folder, encoder=_Points.name, dimension=DIMENSION)
     stored = np.memmap(folder / "vectors.f16", np.float16, "r").reshape(-1, DIMENSION)
     exact_ms, nearest = _exact(stored, asked)
-    made = next(folder.glob("graph-*"), None)
+    found = [[key.start for key, _ in vectors.search(v, k=max(AGREED))] for v in asked]
+    made, seconds = next(folder.glob("graph-*"), None), 0.0
     if (
         made is None
     ):  # too few for one: made for the comparison alone; keys are serial numbers from 1, as ours are
         other = folder / "other"
         other.mkdir()
         table = {row + 1: row for row in range(size)}
-        graph_seconds = _timed(lambda: graph.update(other, None, table, stored))
+        seconds = _timed(lambda: graph.update(other, None, table, stored))
         made = next(other.iterdir())
     index = graph.view(made.parent, made.name)
-    graph_spent, agreed = [], 0
-    for vector, right in zip(asked, nearest, strict=True):
+    spent, alone = [], []
+    for vector in asked:
         start = time.perf_counter()
-        keys = [key - 1 for key in graph.nearest(index, vector, 64)]
-        best = np.argsort(-(np.asarray(stored[keys], np.float32) @ vector))[:AGREED]
-        graph_spent.append((time.perf_counter() - start) * 1e3)
-        agreed += len(right & {keys[i] for i in best})
-    return Near(
-        built, vectors.bytes, opened, query_times(spent), exact_ms, graph_seconds, made.stat().st_size,
-        median(graph_spent), agreed / (AGREED * len(asked)), _peak(),
-    )  # fmt: skip
+        keys = [key - 1 for key in graph.nearest(index, vector, graph.candidates(AGREED[0]))]
+        order = np.argsort(-(np.asarray(stored[keys], np.float32) @ vector))
+        spent.append((time.perf_counter() - start) * 1e3)
+        alone.append([keys[i] for i in order])
+    recall = tuple(_agreement(found, nearest, k) for k in AGREED)
+    return Compared(
+        exact_ms, recall, seconds, made.stat().st_size, median(spent), _agreement(alone, nearest, AGREED[0])
+    )
 
 
-def _exact(stored: "NDArray[np.float16]", asked: "Floats") -> tuple[float, list[set[int]]]:
-    """Return an exact scan's median ms, and the rows of the nearest to each question."""
+def _agreement(found: Sequence[Sequence[int]], nearest: Sequence[Sequence[int]], k: int) -> float:
+    """Return the share of the *k* nearest that were found among the first *k*."""
+    both = sum(len(set(some[:k]) & set(right[:k])) for some, right in zip(found, nearest, strict=True))
+    return both / sum(len(right[:k]) for right in nearest)
+
+
+def _questions() -> "Floats":
+    return _Points().encode_queries([f"question {i}" for i in range(QUESTIONS)])
+
+
+def _exact(stored: "NDArray[np.float16]", asked: "Floats") -> tuple[float, list[list[int]]]:
+    """Return an exact scan's median ms, and the rows of the nearest to each question, the nearest first."""
     matrix = np.asarray(stored, np.float32)
     spent, found = [], []
+    most = min(max(AGREED), len(matrix) - 1)
     for vector in asked:
         start = time.perf_counter()
         scores = np.einsum("ij,j->i", matrix, vector)
-        best = np.argpartition(-scores, AGREED)[:AGREED]
+        best = np.argpartition(-scores, most)[:most]
+        order = best[np.argsort(-scores[best])].tolist()
         spent.append((time.perf_counter() - start) * 1e3)
-        found.append(set(best.tolist()))
+        found.append(order)
     return median(spent), found
 
 
@@ -397,7 +441,7 @@ class _Numbered:
     def __iter__(self) -> Iterator[Passage]:
         for number in range(self._size):
             text = str(number)
-            yield Passage(f"p{number:07}", 0, len(text), text)
+            yield Passage("numbers", number, number + len(text), text)
 
 
 class _Points:

@@ -42,7 +42,7 @@ class OnDisk:
         """
         query = np.asarray(vector, np.float32)
         later = self._rows(f"SELECT {_COLUMNS} FROM rows WHERE serial > ?", (self._upto,))
-        count = max(64, 2 * k)
+        count = graph.candidates(k)
         while True:
             found = [*self._named(graph.nearest(self._near, query, count)), *later]
             if allowed is not None:
