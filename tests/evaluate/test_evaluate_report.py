@@ -34,7 +34,7 @@ from quoth.evaluate.manifest import Manifest
 from quoth.evaluate.page import page
 from quoth.evaluate.plots import nice_ticks
 from quoth.evaluate.runs import read_predictions, read_questions, read_run
-from quoth.evaluate.tables import csv_table, latex_table
+from quoth.evaluate.tables import csv_table, latex_table, shown
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '<script>alert(1)</script> & "quotes"'
@@ -263,6 +263,16 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(InputError, match="cannot be made"):
         write_report(evaluation(), manifest(), tmp_path / "file" / "out")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(0.84504, "0.8450"), (-0.5, "-0.5000"), (8.41014, "8.410"), (69.0, "69.00"), (876.01, "876.0"), (1246.57, "1,247"),
+     (9.99996, "10.00"), (0.0, "0.0000"), (12, "12")],
+)  # fmt: skip
+def test_numbers_of_many_scales_have_four_digits_that_tell(value: float, said: str) -> None:
+    """Shares, milliseconds and megabytes in one column are each shown as exactly as they are of use."""
+    assert shown(value) == said
 
 
 def test_latex_is_escaped_and_numbers_stand_right() -> None:

@@ -106,7 +106,11 @@ def table(rows: Sequence[Sequence[object]], header: Sequence[str]) -> None:
 def _cell(value: object) -> str:
     if value is None:
         return "-"
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        from quoth.evaluate.tables import shown
+
+        return shown(value)
+    return str(value)
 
 
 @contextmanager

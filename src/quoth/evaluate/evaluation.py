@@ -14,14 +14,15 @@ Cell = str | int | float
 class Table:
     """Rows under a header; numbers are shown with ``digits`` behind the point. ``name`` is its file name.
 
-    On the page a long table is folded away, unless it is ``open``.
+    Where ``digits`` is None four that tell something are shown: for a column of many scales. On the page a
+    long table is folded away, unless it is ``open``.
     """
 
     name: str
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    digits: int = 2
+    digits: int | None = 2
     note: str = ""
     open: bool = False
 

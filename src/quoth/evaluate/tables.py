@@ -21,11 +21,15 @@ _TEX = {
 }
 
 
-def shown(cell: Cell, digits: int) -> str:
-    """Return a cell as people read it: thousands apart, *digits* behind the point."""
+def shown(cell: Cell, digits: int | None = None) -> str:
+    """Return a cell as people read it: thousands apart, *digits* behind the point (None: four that tell something)."""
     if isinstance(cell, str):
         return str(cell)
-    return f"{cell:,}" if isinstance(cell, int) else f"{cell:,.{digits}f}"
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    if digits is None:
+        digits = 4 if abs(cell) < 1 else max(0, 4 - len(f"{abs(cell):.0f}"))
+    return f"{cell:,.{digits}f}"
 
 
 def csv_table(table: Table) -> str:

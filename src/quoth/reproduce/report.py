@@ -10,14 +10,19 @@ from quoth.reproduce.recipe import Chart, Outcome, Recipe
 
 def as_evaluation(recipe: Recipe, outcome: Outcome) -> Evaluation:
     """Return what a recipe found, for ``write_report``: every row in one table, every chart a plot."""
+    bounds = any(r.low is not None for r in outcome.rows)
     rows = tuple(
-        (r.name, r.published or "-", *("" if v is None else v for v in (r.measured, r.low, r.high)), r.how)
+        (
+            r.name,
+            r.published or "-",
+            *("" if v is None else v for v in ((r.measured, r.low, r.high) if bounds else (r.measured,))),
+            r.how,
+        )
         for r in outcome.rows
     )
-    figures = Table(
-        "figures", "Published and measured", ("figure", "published", "measured", "low", "high", "how"), rows,
-        digits=4, note="low, high: the bounds of a 95% interval, where one was computed", open=True,
-    )  # fmt: skip
+    header = ("figure", "published", "measured", *(("low", "high") if bounds else ()), "how")
+    note = "low, high: the bounds of a 95% interval, where one was computed" if bounds else ""
+    figures = Table("figures", "Published and measured", header, rows, digits=None, note=note, open=True)
     return Evaluation(
         kind="reproduce",
         title=f"{recipe.name}: {recipe.title}",
