@@ -128,7 +128,7 @@ def _print(recipe: "Recipe", outcome: "Outcome") -> None:
         for curve in chart.curves:
             step = max(1, -(-len(curve.points) // MOST_POINTS))
             shown = "  ".join(f"{x:g}: {y:.4g}" for x, y in curve.points[::step])
-            left = f"  (every {step}th of {len(curve.points)}; --report has all)" if step > 1 else ""
+            left = f"  (of {len(curve.points)} points; --report draws all)" if step > 1 else ""
             say(f"  {curve.name}: {shown}{left}")
     for example in outcome.examples:
         say()
