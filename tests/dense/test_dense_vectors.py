@@ -16,6 +16,7 @@ from quoth.errors import IndexUnusableError
 from quoth.retrieve.dense import DenseRetriever, HybridRetriever, RescoringRetriever, Vectors, key_of
 from quoth.retrieve.dense import graph as graph_room
 from quoth.retrieve.dense import vectors as room
+from quoth.retrieve.dense.table import Table
 from quoth.retrieve.fuse import Example, Fusion, fit_weight, fuse
 from quoth.types import Document, Filter, Passage, Query, Scored
 
@@ -195,6 +196,66 @@ def test_another_reader_sees_what_a_writer_finished(tmp_path: Path) -> None:
     assert [key.document_id for key, _ in reader.search(question, k=1)] == ["a"]
     writer.sync(ZOO, HashEncoder())
     assert [key.document_id for key, _ in reader.search(question, k=1)] == ["b"]
+
+
+def test_only_what_is_found_is_named(tmp_path: Path) -> None:
+    """Opening and searching reads the names of the hits, not of everything."""
+    vectors = opened(tmp_path)
+    vectors.sync([passage(f"a{n:03}", f"word{n}") for n in range(300)], HashEncoder())
+    again = opened(tmp_path)
+    read: list[int] = []
+    select = again._select
+
+    def counted(statement: str, values: Sequence[object]) -> list[Any]:
+        found = select(statement, values)
+        read.append(len(found))
+        return found
+
+    again._select = counted  # type: ignore[method-assign]
+    assert again.search(HashEncoder().encode_queries(["word7"])[0], k=3)[0][0].document_id == "a007"
+    assert read == [3]
+
+
+def test_names_are_looked_up_by_index(tmp_path: Path) -> None:
+    """No look-up goes through the whole table, however it is asked for."""
+    vectors = opened(tmp_path)
+    vectors.sync(ZOO, HashEncoder())
+    plans: list[str] = []
+
+    def planned(statement: str, values: Sequence[object]) -> list[Any]:
+        plans.extend(row[3] for row in vectors._select(f"EXPLAIN QUERY PLAN {statement}", values))
+        return vectors._select(statement, values)
+
+    table = Table(planned)
+    keys = [key_of(p) for p in ZOO]
+    rows = table.rows([*keys, key_of(passage("a", "another"))])
+    assert sorted(rows) == sorted(keys)
+    assert dict(table.keys(rows.values())) == rows
+    assert len(list(table.keys_by_serial([1, 2, 99]))) == 2
+    assert len(list(table.keys_since(1))) == 2
+    assert plans
+    assert not any(plan.startswith("SCAN rows") for plan in plans)
+
+
+def test_a_writer_that_comes_between_is_waited_for(tmp_path: Path) -> None:
+    """A row that is reused after the numbers were read never gives its new passage the old one's score."""
+    encoder, reader, writer = HashEncoder(), opened(tmp_path), opened(tmp_path)
+    writer.sync(ZOO[:2], encoder)
+    select = reader._select
+    changes = [[ZOO[1]], [ZOO[1], passage("z", "a zebra")]]
+
+    def slow(statement: str, values: Sequence[object]) -> list[Any]:
+        while changes:
+            writer.sync(changes.pop(0), encoder)
+        return select(statement, values)
+
+    reader._select = slow  # type: ignore[method-assign]
+    asked = encoder.encode_queries([ZOO[0].text])[0]
+    found = reader.search(asked, k=2)
+    assert {key.document_id for key, _ in found} == {"b", "z"}
+    for key, score in found:
+        (own,) = [p for p in (ZOO[1], passage("z", "a zebra")) if p.document_id == key.document_id]
+        assert score == pytest.approx(float(encoder.encode_queries([own.text])[0] @ asked), abs=2e-3)
 
 
 def test_the_graph_agrees_with_the_scan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

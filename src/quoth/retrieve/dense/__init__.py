@@ -1,6 +1,5 @@
 """Dense vectors beside an index: kept on disk, searched exactly, or by a graph when there are many."""
 
-from quoth.retrieve.dense.loaded import Key
 from quoth.retrieve.dense.moment import PassageStore
 from quoth.retrieve.dense.opening import (
     Mode,
@@ -13,6 +12,7 @@ from quoth.retrieve.dense.opening import (
     sync,
 )
 from quoth.retrieve.dense.retriever import DenseRetriever, Found, HybridRetriever, RescoringRetriever
+from quoth.retrieve.dense.table import Key
 from quoth.retrieve.dense.vectors import Progress, SyncReport, Vectors, key_of, passage_text
 
 __all__ = [

@@ -1,24 +1,17 @@
-"""One state of the vectors, held in memory and scanned."""
+"""One state of the vectors, held in memory and scanned. Only the numbers: which passage a row is of, the table says."""
 
 from collections.abc import Container, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+
+from quoth.retrieve.dense.table import Key, Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
     Ints = NDArray[np.int64]
-
-
-class Key(NamedTuple):
-    """Which passage a vector is of; ``digest`` is of its title and text. Keys sort as ties are broken."""
-
-    document_id: str
-    start: int
-    end: int
-    digest: bytes
 
 
 class State(Protocol):
@@ -35,30 +28,36 @@ class State(Protocol):
 
 
 class Loaded:
-    """Keys in order of ties, and their vectors as float32, which numpy multiplies ten times faster than float16."""
+    """The vectors as float32, which numpy multiplies ten times faster than float16.
 
-    def __init__(self, generation: int, keys: list[Key], matrix: "Floats") -> None:
+    Keys are read when there is something to name: naming all of 100,000 would take a second, at every start.
+    """
+
+    def __init__(self, generation: int, table: Table, rows: "Ints", matrix: "Floats") -> None:
+        """Take the used rows, ascending, and their vectors, (rows, dimension)."""
         self.generation = generation
-        self._keys, self._matrix = keys, matrix
-        self._places = {key: place for place, key in enumerate(keys)}
+        self._table, self._rows, self._matrix = table, rows, matrix
 
     def search(self, vector: "Floats", *, k: int, allowed: Container[str] | None) -> list[tuple[Key, float]]:
         """Return up to *k* (key, score), best first; among equal scores in order of key."""
         scores = _products(self._matrix, np.asarray(vector, np.float32))
-        places = np.arange(len(self._keys))
+        places = np.arange(len(self._rows))
         if allowed is not None:
-            places = np.array([i for i, key in enumerate(self._keys) if key.document_id in allowed], np.int64)
-        kept = scores[places]
-        best = _top(kept, k)
-        ranked = sorted(zip((-kept[best]).tolist(), places[best].tolist(), strict=True))[:k]
-        return [(self._keys[place], -score) for score, place in ranked]
+            may = [row for row, id in self._table.owners() if id in allowed]
+            places = np.flatnonzero(np.isin(self._rows, np.array(may, np.int64)))
+        best = places[_top(scores[places], k)]
+        found = dict(zip(self._rows[best].tolist(), scores[best].tolist(), strict=True))
+        ranked = sorted((-found[row], key) for key, row in self._table.keys(found))
+        return [(key, -score) for score, key in ranked[:k]]
 
     def similarities(self, vector: "Floats", keys: Sequence[Key]) -> "list[float | None]":
         """Return the dot product for each key, or None for one that is not held."""
-        places = [self._places.get(key) for key in keys]
-        held = np.array([place for place in places if place is not None], np.int64)
-        scores = iter(_products(self._matrix[held], np.asarray(vector, np.float32)).tolist())
-        return [None if place is None else next(scores) for place in places]
+        rows = self._table.rows(keys)
+        held = sorted(set(rows.values()))
+        places = np.searchsorted(self._rows, np.array(held, np.int64))
+        products = _products(self._matrix[places], np.asarray(vector, np.float32))
+        scores = dict(zip(held, products.tolist(), strict=True))
+        return [scores[rows[key]] if key in rows else None for key in keys]
 
 
 def _products(matrix: "Floats", vector: "Floats") -> "Floats":

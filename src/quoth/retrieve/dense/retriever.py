@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from quoth.protocols import Encoder, Retriever
 from quoth.retrieve import fuse as fusing
-from quoth.retrieve.dense.loaded import Key
 from quoth.retrieve.dense.moment import PassageStore, moment
+from quoth.retrieve.dense.table import Key
 from quoth.retrieve.dense.vectors import Vectors, key_of
 from quoth.retrieve.fuse import Fusion, fuse
 from quoth.types import Document, Passage, Query, Scored

@@ -13,13 +13,14 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from quoth.errors import IndexUnusableError
 from quoth.protocols import Encoder
 from quoth.retrieve.dense import graph
 from quoth.retrieve.dense.large import OnDisk
-from quoth.retrieve.dense.loaded import Key, Loaded, State
+from quoth.retrieve.dense.loaded import Loaded, State
+from quoth.retrieve.dense.table import Key, Table
 from quoth.types import Passage
 
 if TYPE_CHECKING:
@@ -28,10 +29,13 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
+T = TypeVar("T")
+
 FORMAT = 1
 EXACT_LIMIT = 100_000
 """Above so many vectors the graph (HNSW) answers instead of a scan."""
 BATCH = 64
+TRIES = 5
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS rows (
@@ -248,11 +252,21 @@ class Vectors:
 
         *allowed*, where given, holds the ids of the documents that may be returned.
         """
-        return self._load().search(vector, k=k, allowed=allowed)
+        return self._asked(lambda state: state.search(vector, k=k, allowed=allowed))
 
     def similarities(self, vector: "Floats", keys: Sequence[Key]) -> "list[float | None]":
         """Return the dot product for each key, or None for one whose vector is not held."""
-        return self._load().similarities(vector, keys)
+        return self._asked(lambda state: state.similarities(vector, keys))
+
+    def _asked(self, ask: Callable[[State], T]) -> T:
+        """Return what a state says of its own rows: asked again where a writer came between, a few times."""
+        for _ in range(TRIES):
+            state = self._load()
+            answer = ask(state)
+            with self._lock:
+                if self._generation() == state.generation:
+                    break
+        return answer  # by then at worst a row was reused, whose passage is compared with its key before it is quoted
 
     def _keys(self) -> dict[Key, int]:
         with self._lock:
@@ -276,21 +290,22 @@ class Vectors:
     def _read(self, generation: int) -> State:
         import numpy as np
 
+        table = Table(self._select)
         last = self._rows.execute("SELECT max(row) FROM rows").fetchone()[0]
         if last is None:
-            return Loaded(generation, [], np.zeros((0, self.dimension), np.float32))
+            return Loaded(generation, table, np.zeros(0, np.int64), np.zeros((0, self.dimension), np.float32))
         if not self._file.exists() or self._file.stat().st_size < (last + 1) * self.dimension * 2:
             raise _unusable(self.folder, f"are damaged: {self._file.name} is shorter than its table says")
         about = self._about()
         near = graph.view(self.folder, about.get("graph")) if len(self) > EXACT_LIMIT else None
         if near is not None:
-            return OnDisk(generation, self._select, self._stored(), near, upto=int(about["graph_upto"]))
-        table = self._rows.execute(
-            "SELECT document_id, start, finish, digest, row FROM rows ORDER BY document_id, start, finish, digest"
-        ).fetchall()
-        rows = np.array([row[4] for row in table], np.int64)
+            return OnDisk(generation, table, self._stored(), near, upto=int(about["graph_upto"]))
+        found = self._rows.execute("SELECT row FROM rows ORDER BY row").fetchall()
+        rows = np.fromiter((row for (row,) in found), np.int64, len(found))
+        stored = self._stored()
+        whole = len(rows) == last + 1
         return Loaded(
-            generation, [Key(*row[:4]) for row in table], np.asarray(self._stored()[rows], np.float32)
+            generation, table, rows, np.asarray(stored[: last + 1] if whole else stored[rows], np.float32)
         )
 
     def _select(self, statement: str, values: Sequence[object]) -> list[Any]:
