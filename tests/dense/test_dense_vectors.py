@@ -198,6 +198,38 @@ def test_another_reader_sees_what_a_writer_finished(tmp_path: Path) -> None:
     assert [key.document_id for key, _ in reader.search(question, k=1)] == ["b"]
 
 
+@pytest.mark.parametrize("damage", ["cut off", "gone", "zeros", "no numbers"])
+def test_damaged_vectors_are_found_and_made_again(tmp_path: Path, damage: str) -> None:
+    """Whatever happened to the file: it is told, the next sync encodes what was lost, and nothing else."""
+    encoder, vectors = HashEncoder(), opened(tmp_path)
+    many = [passage(f"a{n:02}", f"word{n}") for n in range(20)]
+    vectors.sync(many, encoder)
+    assert vectors.problems() == []
+    vectors.close()
+    file, width = tmp_path / "vectors.f16", DIMENSION * 2
+    whole = file.read_bytes()
+    lost = 20 if damage == "gone" else 5
+    if damage == "gone":
+        file.unlink()
+    else:
+        tail = {
+            "cut off": b"",
+            "zeros": bytes(5 * width),
+            "no numbers": np.full(5 * DIMENSION, np.inf, np.float16).tobytes(),
+        }
+        file.write_bytes(whole[: 15 * width] + tail[damage])
+    again = opened(tmp_path)
+    assert any(f"{lost} vectors" in problem for problem in again.problems())
+    if damage != "zeros":
+        with pytest.raises(IndexUnusableError, match="damaged"):
+            again.search(encoder.encode_queries(["word3"])[0], k=3)
+    report = again.sync([*many, passage("b", "new")], encoder)
+    assert (report.added, report.kept) == (lost + 1, 20 - lost)
+    assert again.problems() == []
+    for n in (3, 17):
+        assert again.search(encoder.encode_queries([f"word{n}"])[0], k=1)[0][0].document_id == f"a{n:02}"
+
+
 def test_only_what_is_found_is_named(tmp_path: Path) -> None:
     """Opening and searching reads the names of the hits, not of everything."""
     vectors = opened(tmp_path)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quoth.retrieve.dense import graph
+from quoth.retrieve.dense.loaded import finite
 from quoth.retrieve.dense.table import Key, Table
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class OnDisk:
         best: list[tuple[float, Key]] = []
         for part in parts:
             if part:
-                scores = np.asarray(self._stored[[row for _, row in part]], np.float32) @ query
+                scores = finite(np.asarray(self._stored[[row for _, row in part]], np.float32) @ query)
                 made = [(-score, key) for score, (key, _) in zip(scores.tolist(), part, strict=True)]
                 best = sorted({*best, *made})[:k]
         return [(key, -score) for score, key in best]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from quoth.errors import IndexUnusableError
 from quoth.retrieve.dense.table import Key, Table
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Loaded:
 
     def search(self, vector: "Floats", *, k: int, allowed: Container[str] | None) -> list[tuple[Key, float]]:
         """Return up to *k* (key, score), best first; among equal scores in order of key."""
-        scores = _products(self._matrix, np.asarray(vector, np.float32))
+        scores = finite(_products(self._matrix, np.asarray(vector, np.float32)))
         places = np.arange(len(self._rows))
         if allowed is not None:
             may = [row for row, id in self._table.owners() if id in allowed]
@@ -58,6 +59,15 @@ class Loaded:
         products = _products(self._matrix[places], np.asarray(vector, np.float32))
         scores = dict(zip(held, products.tolist(), strict=True))
         return [scores[rows[key]] if key in rows else None for key in keys]
+
+
+def finite(scores: "Floats") -> "Floats":
+    """Return *scores*. Raise ``IndexUnusableError`` where one is no number: damage would be ranked somewhere."""
+    if not np.isfinite(scores).all():
+        raise IndexUnusableError(
+            "The vectors are damaged: some are no numbers.", hint="`quoth index` makes them again."
+        )
+    return scores
 
 
 def _products(matrix: "Floats", vector: "Floats") -> "Floats":

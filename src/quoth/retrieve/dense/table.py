@@ -1,6 +1,8 @@
 """The table that says which passage a row of the vectors' file is of, as searches read it."""
 
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 Select = Callable[[str, Sequence[object]], list[Any]]
@@ -11,6 +13,23 @@ PART = 250
 """Names in one statement: an engine takes 999 at least, and a key's place has two."""
 
 SLICE = 8192
+
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS rows (
+    serial INTEGER PRIMARY KEY AUTOINCREMENT, row INTEGER NOT NULL UNIQUE, document_id TEXT NOT NULL,
+    start INTEGER NOT NULL, finish INTEGER NOT NULL, digest BLOB NOT NULL
+);
+CREATE INDEX IF NOT EXISTS by_document ON rows (document_id, start);
+CREATE TRIGGER IF NOT EXISTS comes AFTER INSERT ON rows BEGIN
+    UPDATE about SET value = CAST(value AS INTEGER) + 1 WHERE name = 'held';
+END;
+CREATE TRIGGER IF NOT EXISTS goes AFTER DELETE ON rows BEGIN
+    UPDATE about SET value = CAST(value AS INTEGER) - 1 WHERE name = 'held';
+END;
+"""
+"""``held`` is how many rows there are: counting them for every batch would take longer than writing it."""
 
 
 class Key(NamedTuple):
@@ -74,3 +93,19 @@ class Table:
             marks = ",".join("?" * len(some))
             statement = f"SELECT {COLUMNS}, row FROM rows WHERE {column} IN ({marks})"
             yield from ((Key(*found[:4]), found[4]) for found in self._select(statement, some))
+
+
+def open_table(folder: Path) -> sqlite3.Connection:
+    """Return a connection to the table of rows, made where there is none; where nothing can be written, for reading."""
+    path = folder / "rows.sqlite"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        rows = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=60)
+        rows.execute("PRAGMA journal_mode=WAL")
+        rows.executescript(SCHEMA)
+    except (sqlite3.OperationalError, OSError):
+        if not path.is_file():
+            raise
+        place = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+        rows = sqlite3.connect(place, uri=True, check_same_thread=False, isolation_level=None)
+    return rows

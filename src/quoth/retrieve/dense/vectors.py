@@ -20,7 +20,7 @@ from quoth.protocols import Encoder
 from quoth.retrieve.dense import graph
 from quoth.retrieve.dense.large import OnDisk
 from quoth.retrieve.dense.loaded import Loaded, State
-from quoth.retrieve.dense.table import Key, Table
+from quoth.retrieve.dense.table import Key, Table, open_table
 from quoth.types import Passage
 
 if TYPE_CHECKING:
@@ -36,22 +36,7 @@ EXACT_LIMIT = 100_000
 """Above so many vectors the graph (HNSW) answers instead of a scan."""
 BATCH = 64
 TRIES = 5
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS rows (
-    serial INTEGER PRIMARY KEY AUTOINCREMENT, row INTEGER NOT NULL UNIQUE, document_id TEXT NOT NULL,
-    start INTEGER NOT NULL, finish INTEGER NOT NULL, digest BLOB NOT NULL
-);
-CREATE INDEX IF NOT EXISTS by_document ON rows (document_id, start);
-CREATE TRIGGER IF NOT EXISTS comes AFTER INSERT ON rows BEGIN
-    UPDATE about SET value = CAST(value AS INTEGER) + 1 WHERE name = 'held';
-END;
-CREATE TRIGGER IF NOT EXISTS goes AFTER DELETE ON rows BEGIN
-    UPDATE about SET value = CAST(value AS INTEGER) - 1 WHERE name = 'held';
-END;
-"""
-"""``held`` is how many rows there are: counting them for every batch would take longer than writing it."""
-
+SLICE = 8192
 Progress = Callable[[int, int], None]
 
 
@@ -88,7 +73,7 @@ class Vectors:
         self._loaded: State | None = None
         self._spare: list[int] = []
         try:
-            self._rows = _open_table(folder)
+            self._rows = open_table(folder)
             self._introduce()
         except (sqlite3.DatabaseError, OSError) as problem:
             raise _unusable(folder, f"cannot be opened: {problem}") from problem
@@ -135,6 +120,7 @@ class Vectors:
         *passages* is gone through twice, so it is no iterator, and need not fit into memory. A batch is durable
         when the next begins; a run that was interrupted goes on where it was.
         """
+        self._forget_lost()
         held = self._keys()
         wanted = {key_of(passage) for passage in passages}
         gone = [row for key, row in held.items() if key not in wanted]
@@ -149,6 +135,41 @@ class Vectors:
                 progress(done, total)
         self._update_graph()
         return SyncReport(added=done, removed=len(gone), kept=len(held) - len(gone))
+
+    def _forget_lost(self) -> None:
+        """Free the rows whose vectors are not in the file (it was cut off) or are none: they are encoded again."""
+        lost, broken = self._lost()
+        if lost or broken:
+            with self._transaction():
+                self._rows.executemany("DELETE FROM rows WHERE row = ?", [(row,) for row in (*lost, *broken)])
+
+    def _lost(self) -> tuple[list[int], list[int]]:
+        """Return the rows of the table that lie beyond the file, and those that hold no vector."""
+        import numpy as np
+
+        with self._lock:
+            rows = np.array(
+                [row for (row,) in self._rows.execute("SELECT row FROM rows ORDER BY row")], np.int64
+            )
+        whole = self._whole()
+        there = rows[rows < whole]
+        broken: list[int] = []
+        for begin in range(0, len(there), SLICE):
+            part = there[begin : begin + SLICE]
+            numbers = np.asarray(self._stored()[part], np.float32)
+            sizes = np.einsum("ij,ij->i", numbers, numbers)
+            broken += part[~(np.isfinite(sizes) & (sizes > 0))].tolist()
+        return rows[rows >= whole].tolist(), broken
+
+    def problems(self) -> list[str]:
+        """Return what is wrong with the vectors, reading all of them; nothing, where all is well."""
+        lost, broken = self._lost()
+        said = ((lost, f"are not in {self._file.name}, which was cut off"), (broken, "are no numbers"))
+        return [f"{self.folder.name}: {len(rows):,} vectors {what}." for rows, what in said if rows]
+
+    def _whole(self) -> int:
+        """Return how many rows the file has, in full."""
+        return self._file.stat().st_size // (self.dimension * 2) if self._file.exists() else 0
 
     def embed(self, passages: Sequence[Passage], encoder: Encoder, *, most: int = 0) -> "Floats":
         """Return the vectors of *passages*, (n, dimension), encoding those that are not held yet.
@@ -294,7 +315,7 @@ class Vectors:
         last = self._rows.execute("SELECT max(row) FROM rows").fetchone()[0]
         if last is None:
             return Loaded(generation, table, np.zeros(0, np.int64), np.zeros((0, self.dimension), np.float32))
-        if not self._file.exists() or self._file.stat().st_size < (last + 1) * self.dimension * 2:
+        if self._whole() <= last:
             raise _unusable(self.folder, f"are damaged: {self._file.name} is shorter than its table says")
         about = self._about()
         near = graph.view(self.folder, about.get("graph")) if len(self) > EXACT_LIMIT else None
@@ -315,8 +336,7 @@ class Vectors:
     def _stored(self) -> "NDArray[np.float16]":
         import numpy as np
 
-        whole = self._file.stat().st_size // (self.dimension * 2)
-        return np.memmap(self._file, np.float16, "r", shape=(whole, self.dimension))
+        return np.memmap(self._file, np.float16, "r", shape=(self._whole(), self.dimension))
 
     @property
     def _file(self) -> Path:
@@ -355,23 +375,8 @@ def _batches(passages: Iterable[Passage], held: Mapping[Key, int]) -> Iterator[l
         yield batch
 
 
-def _open_table(folder: Path) -> sqlite3.Connection:
-    """Return a connection to the table of rows, made where there is none; where nothing can be written, for reading."""
-    path = folder / "rows.sqlite"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        rows = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=60)
-        rows.execute("PRAGMA journal_mode=WAL")
-        rows.executescript(SCHEMA)
-    except (sqlite3.OperationalError, OSError):
-        if not path.is_file():
-            raise
-        place = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-        rows = sqlite3.connect(place, uri=True, check_same_thread=False, isolation_level=None)
-    return rows
-
-
 def _unusable(folder: Path, what: str) -> IndexUnusableError:
     return IndexUnusableError(
-        f"The vectors in {folder.name} {what}.", hint="Remove that folder; `quoth index` makes them again."
+        f"The vectors in {folder.name} {what}.",
+        hint="`quoth index` makes them again; where it cannot, remove that folder first.",
     )
