@@ -1,9 +1,10 @@
 """Where an index is, and which settings count for it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from quoth import settings as table
 from quoth.errors import InputError
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 INDEX_FOLDER = ".quoth"
 PROJECT_FILE = "quoth.toml"
+_Remote = Literal["opensearch", "wikipedia", "mediawiki"]
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+(?=://)", re.IGNORECASE)  # of two letters or more: C:// is a drive
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,11 @@ class Address:
     def root(self) -> Path:
         """The folder that source paths are relative to."""
         return Path(self.value).resolve().parent if self.kind == "folder" else Path.cwd()
+
+    @property
+    def shown(self) -> str:
+        """The address as messages name it: without a login."""
+        return self.value if self.kind == "folder" else re.sub(r"//[^/]*@", "//", self.value)
 
     @property
     def place(self) -> "Place":
@@ -45,10 +53,13 @@ def find_index(start: Path) -> Path | None:
 
 
 def address_of(given: str | None, *, create: bool = False) -> Address:
-    """Return the address that ``--index`` names, or the index found from the current folder upwards."""
-    for kind in ("opensearch", "wikipedia", "mediawiki"):
-        if given and given.startswith(f"{kind}:"):
-            return Address(kind, given)
+    """Return the address that ``--index`` names, or the index found from the current folder upwards.
+
+    A scheme counts in any case. Raise ``InputError`` for ``scheme://`` with one that is not ours.
+    """
+    remote = _remote(given or "")
+    if remote is not None:
+        return remote
     if given:
         folder = Path(given)
         holds = (
@@ -65,6 +76,22 @@ def address_of(given: str | None, *, create: bool = False) -> Address:
             code="no_index",
         )
     return Address("folder", str(found or Path.cwd() / INDEX_FOLDER))
+
+
+def _remote(given: str) -> Address | None:
+    """Return the server or wiki that *given* names; None for a folder."""
+    for kind in get_args(_Remote):
+        rest = given[len(kind) :]
+        if given[: len(kind)].lower() == kind and rest.startswith(":"):
+            return Address(kind, kind + rest)
+    scheme = _SCHEME.match(given)
+    if scheme is None:
+        return None
+    raise InputError(
+        f"--index: {scheme[0]}:// names neither a server nor a wiki that can be asked.",
+        hint="Write opensearch://HOST:PORT/NAME (with ?tls=1 for https), wikipedia:LANGUAGE, mediawiki:URL, "
+        "or a folder's path.",
+    )
 
 
 def settings_for(address: Address, options: Mapping[str, object] | None = None) -> dict[str, Chosen]:

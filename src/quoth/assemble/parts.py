@@ -47,7 +47,7 @@ def open_store(address: Address, settings: Settings, *, create: bool = False) ->
             analyzer=text_of(settings, "analyzer"),
             split=text_of(settings, "split"),
         )
-    raise InputError(f"{address.value} can be asked, not written to.", code="read_only")
+    raise InputError(f"{address.shown} can be asked, not written to.", code="read_only")
 
 
 def open_retriever(address: Address, settings: Settings) -> Retriever:

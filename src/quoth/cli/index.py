@@ -73,7 +73,7 @@ def index(
     _check_exist(paths)
     store = assemble.open_store(address, chosen, create=True)
     try:
-        _say_what_stays(store, {"analyzer": analyzer, "split": split}, quiet=quiet)
+        _say_what_stays(store, address, {"analyzer": analyzer, "split": split}, quiet=quiet)
         report = _update(store, paths, address.root, updating, quiet=quiet)
         _print(report, as_json=as_json, quiet=quiet)
         _vectors(store, address, chosen, quiet=quiet)
@@ -87,13 +87,17 @@ def index(
         raise typer.Exit(PARTLY_DONE)
 
 
-def _say_what_stays(store: "Store", asked: Mapping[str, str | None], *, quiet: bool) -> None:
+def _say_what_stays(
+    store: "Store", address: "Address", asked: Mapping[str, str | None], *, quiet: bool
+) -> None:
     """Note what an index that is there already keeps, although something else was asked for."""
     about = getattr(store, "info", None)
     told = dict(about()) if about is not None else {}
     for name, value in asked.items():
         if value is not None and told.get(name, value) != value:
             way = f"`quoth rebuild --{name} {value}` changes it"
+            if address.kind != "folder":
+                way = f"index again under another name for {value}"
             note(f"the index keeps its {name} {told[name]}; {way}", quiet=quiet)
 
 

@@ -176,7 +176,11 @@ def rebuild(
 
     address = address_of(index)
     if address.kind != "folder":
-        raise InputError(f"{address.value} is not an index of ours in a folder.")
+        raise InputError(
+            f"{address.shown} is not an index of ours in a folder.",
+            hint="An index on a server is made again by indexing under another name: "
+            "`quoth index PATH --index opensearch://HOST:PORT/OTHER`.",
+        )
     with (
         progress("Rebuilding", quiet=quiet) as advance,
         Index.open(Path(address.value), write=True) as opened,
