@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from quoth import text
-from quoth.errors import InputError
+from quoth.errors import BackendError, InputError
 from quoth.retrieve.opensearch import Address, ExistingIndex, Fields, OpenSearchStore, open_index
 from quoth.retrieve.opensearch.wire import Wire
 from quoth.testing import check_retriever
-from quoth.types import Filter, Query
+from quoth.types import Filter, Query, Term
 
 pytestmark = pytest.mark.server
 
@@ -23,6 +23,11 @@ MAPPINGS = {
         "number": {"type": "keyword"},
         "published": {"type": "date"},
         "link": {"type": "keyword", "index": False},
+        "remark": {"type": "text"},
+        "views": {"type": "integer"},
+        "score": {"type": "double"},
+        "open": {"type": "boolean"},
+        "gone": {"type": "integer", "index": False, "doc_values": False},
     }
 }
 LONG = (
@@ -38,6 +43,10 @@ ROWS = {
         "number": "n-1",
         "published": "2024-05-01",
         "link": "https://example.org/1",
+        "remark": "Read twice.",
+        "views": 12,
+        "score": 2.5,
+        "open": True,
     },
     "2": {
         "headline": "Penguins",
@@ -166,3 +175,58 @@ def test_an_alias_over_two_indexes_is_read_as_one(theirs: str, server: str) -> N
         assert index.document("9").text == "Another albatross."
     finally:
         wire.write("DELETE", f"/{second}")
+
+
+TYPED = (
+    "?text=content.body&meta.views=views&meta.score=score&meta.date=published&meta.flag=open&meta.gone=gone"
+)
+
+
+@pytest.mark.parametrize(
+    ("filter", "field", "hint"),
+    [
+        (Filter("views", ">=", "abc"), "'views' is of type integer", "such as 10"),
+        (Filter("views", ":", "99999999999"), "'views' is of type integer", "such as 10"),
+        (Filter("score", "<", "much"), "'score' is of type double", "such as 2.5"),
+        (Filter("date", ">=", "notadate"), "'published' is of type date", "such as 2024-05-31"),
+        (Filter("flag", ":", "yes"), "'open' is of type boolean", "flag:true or flag:false"),
+        (Filter("gone", ">=", "3"), "'gone' cannot be filtered: it is not indexed", "keyword, date, number"),
+    ],
+)
+def test_a_filter_that_the_server_cannot_read_is_the_askers_mistake(
+    theirs: str, filter: Filter, field: str, hint: str
+) -> None:
+    """It is an input error in one line, with the filter and its field; the other filters still work."""
+    index = open_index(theirs + TYPED)
+    good = Filter("views", ">=", "10")
+    with pytest.raises(InputError) as problem:
+        index.retrieve(Query("albatross", filters=(good, filter)), k=3)
+    assert problem.value.message.startswith(f"{filter}: the field ")
+    assert field in problem.value.message
+    assert hint in problem.value.hint
+    assert "\n" not in str(problem.value)
+    (hit,) = index.retrieve(Query("albatross", filters=(good, Filter("flag", ":", "true"))), k=3)
+    assert hit.item.document_id == "1"
+
+
+def test_a_refusal_that_no_filter_is_to_blame_for_stays_the_servers(theirs: str) -> None:
+    """Good filters do not turn another refusal into a mistake of the one who asks."""
+    index = open_index(theirs + TYPED)
+    many = tuple(Term(f"word{number}", 1.0, "test") for number in range(1_100))
+    with pytest.raises(BackendError, match="answered 400"):
+        index.retrieve(Query("albatross", terms=many, filters=(Filter("views", ">=", "10"),)), k=3)
+
+
+def test_a_key_on_plain_text_is_refused_only_as_a_filter(theirs: str) -> None:
+    """The index can be asked and its metadata read; the hint says which kinds of fields can be filtered."""
+    index = open_index(theirs + "?text=content.body&meta.raw=remark&meta.gone=gone")
+    assert isinstance(index, ExistingIndex)
+    (hit, *_) = index.retrieve(Query("wingspan of the albatross"), k=1)
+    assert index.document(hit.item.document_id).metadata == {"raw": "Read twice."}
+    assert index.info()["documents"] == 4
+    with pytest.raises(InputError, match="'remark'.*cannot be compared") as problem:
+        index.retrieve(Query("albatross", filters=(Filter("raw", ":", "Read twice."),)), k=1)
+    assert (
+        "keyword, date, number and boolean fields, and on text with a keyword sub-field" in problem.value.hint
+    )
+    assert "author, gone, link, number, open, published, score, views" in problem.value.hint

@@ -1,7 +1,7 @@
 """Anybody's index of whole documents, read as it is: fields are mapped, nothing is written."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,9 +9,10 @@ from quoth.errors import InputError
 from quoth.retrieve.opensearch.address import Address
 from quoth.retrieve.opensearch.hits import Hits, check_shards, hits_of
 from quoth.retrieve.opensearch.layout import Json
+from quoth.retrieve.opensearch.mapped import check_text, check_there, exact, fields_of, refusal
 from quoth.retrieve.opensearch.queries import Plan, clauses, foreign_condition, search_body
-from quoth.retrieve.opensearch.wire import ASKING, Wire, check_product
-from quoth.types import Document, Passage, Query
+from quoth.retrieve.opensearch.wire import ASKING, Rejected, Wire, check_product
+from quoth.types import Document, Filter, Passage, Query
 
 MAX_K = 1_000
 TITLE_WEIGHT = 0.4
@@ -57,12 +58,13 @@ class ExistingIndex:
         self._wire = wire
         self._index = wire.address.index
         self._fields = fields
-        mapped = _mapped(wire.get(f"/{self._index}/_mapping"))
-        _check_text(mapped, fields.text, self._index)
+        self._mapped = mapped = fields_of(wire.get(f"/{self._index}/_mapping"))
+        check_text(mapped, fields.text, self._index)
         if fields.title:
-            _check_text(mapped, fields.title, self._index)
-        self._keys = {key: _exact(mapped, name, self._index) for key, name in fields.metadata.items()}
-        self._id = fields.id if fields.id == "_id" else _exact(mapped, fields.id, self._index)
+            check_text(mapped, fields.title, self._index)
+        for name in fields.metadata.values():
+            check_there(mapped, name, self._index)
+        self._id = fields.id if fields.id == "_id" else exact(mapped, fields.id, self._index)
         names = (fields.text, fields.title, fields.source, *fields.metadata.values())
         self._wanted = sorted({n for n in names if n} | ({fields.id} - {"_id"}))
 
@@ -83,11 +85,15 @@ class ExistingIndex:
         if k < 1:
             return Hits(())
         scoring = clauses(query, Plan(self._fields.text, self._fields.title, TITLE_WEIGHT))
-        filters: list[Json] = [foreign_condition(f, self._keys) for f in query.filters]
+        filters = [self._condition(f) for f in query.filters]
         filters.append({"exists": {"field": self._fields.text}})
         body = search_body(scoring, k=min(k, MAX_K), filters=filters, seconds=ASKING.read)
         order: list[Json] = [{"_score": "desc"}] + ([] if self._id == "_id" else [{self._id: "asc"}])
-        reply = self._search({**body, "sort": order, "_source": self._wanted})
+        try:
+            reply = self._search({**body, "sort": order, "_source": self._wanted})
+        except Rejected:
+            self._check_filters(query.filters)
+            raise
         return hits_of({**reply, "hits": {"hits": [_flat(h) for h in _hits(reply)]}}, self._passage)
 
     def document(self, id: str) -> Document:
@@ -124,6 +130,23 @@ class ExistingIndex:
     def close(self) -> None:
         """Close the connections."""
         self._wire.close()
+
+    def _condition(self, filter: Filter) -> Json:
+        """Return *filter* on the field of its key. Raise ``InputError`` where none is mapped, or one that cannot serve."""
+        name = self._fields.metadata.get(filter.key)
+        names = (
+            self._fields.metadata if name is None else {filter.key: exact(self._mapped, name, self._index)}
+        )
+        return foreign_condition(filter, names)
+
+    def _check_filters(self, filters: Sequence[Filter]) -> None:
+        """Raise ``InputError`` for the first filter that the server does not take by itself either."""
+        for filter in filters:
+            try:
+                self._search({"size": 0, "query": {"bool": {"filter": [self._condition(filter)]}}})
+            except Rejected as problem:
+                name = self._fields.metadata[filter.key]
+                raise refusal(filter, name, self._mapped, why=problem.message) from problem
 
     def _search(self, body: Json) -> Json:
         partial = self._wire.address.partial
@@ -173,53 +196,3 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         return "\n\n".join(_text(v) for v in value)
     return value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _mapped(reply: Json) -> dict[str, Json]:
-    """Return every field's mapping by its dotted name, over all indexes that the name stands for."""
-    found: dict[str, Json] = {}
-
-    def walk(properties: Mapping[str, Any], prefix: str) -> None:
-        for name, mapping in properties.items():
-            found[prefix + name] = mapping
-            walk(mapping.get("properties", {}), f"{prefix}{name}.")
-            walk(mapping.get("fields", {}), f"{prefix}{name}.")
-
-    for index in reply.values():
-        walk(index.get("mappings", {}).get("properties", {}), "")
-    return found
-
-
-def _check_text(mapped: Mapping[str, Json], name: str, index: str) -> None:
-    kind = _kind(mapped, name, index)
-    if kind not in ("text", "match_only_text"):
-        raise InputError(
-            f"The field {name!r} of {index!r} is of type {kind}; words are searched in fields of type text.",
-            hint=f"Fields of that type: {_names(mapped, 'text')}.",
-        )
-
-
-def _exact(mapped: Mapping[str, Json], name: str, index: str) -> str:
-    """Return the field whose values can be compared: *name*, or its keyword sub-field."""
-    kind = _kind(mapped, name, index)
-    if kind != "text":
-        return name
-    for sub, mapping in mapped.items():
-        if sub.startswith(f"{name}.") and mapping.get("type") == "keyword":
-            return sub
-    raise InputError(
-        f"The field {name!r} of {index!r} is analysed text; it cannot be compared.",
-        hint=f"Fields that can: {_names(mapped, 'keyword')}.",
-    )
-
-
-def _kind(mapped: Mapping[str, Json], name: str, index: str) -> str:
-    if name not in mapped:
-        raise InputError(
-            f"{index!r} has no field {name!r}.", hint=f"It has: {', '.join(sorted(mapped)[:40])}."
-        )
-    return str(mapped[name].get("type", "object"))
-
-
-def _names(mapped: Mapping[str, Json], kind: str) -> str:
-    return ", ".join(sorted(n for n, m in mapped.items() if m.get("type") == kind)[:40]) or "none"

@@ -60,6 +60,10 @@ class Missing(BackendError):
     code = "missing"
 
 
+class Rejected(BackendError):
+    """The server could make nothing of the request (400); whose fault that is, the one who asked has to say."""
+
+
 class Wire:
     """Sends requests to one cluster. Safe to share between threads.
 
@@ -284,7 +288,8 @@ def _for_status(status: object, reason: str, address: Address, tries: int) -> Ex
             f"{place} is not able to answer ({status}, {tries} times): {reason}.",
             hint="Look at its health: GET _cluster/health (red: a shard is missing).",
         )
-    return BackendError(f"{place} answered {status}: {reason}.")
+    kind = Rejected if status == 400 else BackendError
+    return kind(f"{place} answered {status}: {reason}.")
 
 
 def _reason(problem: Exception) -> str:
