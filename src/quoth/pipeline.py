@@ -177,11 +177,15 @@ class Pipeline:
 
 
 def check_question(question: str) -> None:
-    """Raise ``InputError`` where *question* is no string, blank, or over the limit."""
+    """Raise ``InputError`` where *question* is no string, no text, blank, or over the limit."""
     if not isinstance(question, str):
         raise InputError(f"The question is of type {type(question).__name__}; a question is a string.")
     if not question.strip():
         raise InputError("The question is empty.", hint="Write a question in words.", code="empty_question")
+    if any("\ud800" <= character <= "\udfff" for character in question):
+        raise InputError(
+            "The question holds a byte that is not UTF-8.", hint="Write it in UTF-8.", code="not_text"
+        )
     if len(question) > MAX_QUESTION:
         raise InputError(
             f"The question has {len(question):,} characters; at most {MAX_QUESTION:,} are read.",

@@ -161,6 +161,56 @@ def test_an_index_on_a_server_has_its_vectors_here(
         wire.close()
 
 
+@pytest.mark.usefixtures("encoder")
+def test_it_is_said_what_finds_and_what_lacks_vectors(quoth: Quoth, papers: Path, tmp_path: Path) -> None:
+    """`search --json` and `info` name the retriever; passages that came without vectors are counted."""
+    assert quoth("index", "papers").code == 0
+    assert quoth("info", "--json").json["retriever"] == "hybrid"
+    assert list(quoth("info", "--json").json["vectors"].values()) == [3]
+    (papers / "owl.txt").write_text("The owl and the puppy are friends.\n", encoding="utf-8")
+    assert quoth("index", "papers", "--vectors", "none").code == 0
+    found = quoth("search", "owl puppy", "--json").json
+    assert found["retriever"] == "hybrid"
+    assert any("have no vector yet" in said for said in found["notes"])
+    assert "have no vector yet" in quoth("search", "owl puppy").err
+    assert quoth("search", "owl", "--retriever", "lexical", "--json").json["retriever"] == "lexical"
+
+
+@pytest.mark.usefixtures("encoder")
+def test_damaged_vectors_are_found_by_the_doctor(quoth: Quoth, papers: Path, tmp_path: Path) -> None:
+    """A file that was cut off, or a table that is none, is wrong and told; `quoth index` mends what it can."""
+    assert quoth("index", "papers").code == 0
+    (folder,) = vectors(tmp_path)
+    (folder / "vectors.f16").write_bytes(b"")
+    assert quoth("search", "puppy").code == 4
+    sick = quoth("doctor")
+    assert sick.code == 1
+    assert "cut off" in sick.out
+    assert quoth("index", "papers").code == 0
+    assert quoth("doctor", "--verify").code == 0
+    (folder / "rows.sqlite").write_bytes(b"no table" * 1000)
+    assert quoth("doctor").code == 1
+
+
+def test_search_shows_as_many_as_the_setting_says(quoth: Quoth, papers: Path) -> None:
+    """The command line, then the setting, then ten."""
+    assert quoth("index", "papers", "--vectors", "none").code == 0
+    asked = ("search", "the tenant puppy pie", "--json")
+    assert len(quoth(*asked).json["hits"]) > 1
+    Path("quoth.toml").write_text("k = 1\n", encoding="utf-8")
+    assert len(quoth(*asked).json["hits"]) == 1
+    assert len(quoth(*asked, "-k", "2").json["hits"]) == 2
+    assert quoth(*asked, "-k", "0").code == 2
+
+
+def test_a_question_that_is_no_text_is_refused(quoth: Quoth, papers: Path) -> None:
+    """A byte that is not UTF-8 on the command line is one line, not a traceback."""
+    assert quoth("index", "papers", "--vectors", "none").code == 0
+    for command in ("ask", "search"):
+        done = quoth(command, "caf\udce9 wings")
+        assert (done.code, "not UTF-8" in done.err) == (2, True)
+
+
 @pytest.mark.usefixtures("bare")
 def test_without_an_encoder_words_are_searched(quoth: Quoth, papers: Path, tmp_path: Path) -> None:
     """Nothing is missed by default; who asks for vectors is told the extra that brings an encoder."""

@@ -48,6 +48,14 @@ class Library:
             return self._retriever
 
     @property
+    def finds_by(self) -> str:
+        """What ``retriever`` is: lexical, dense, hybrid, or the name of one plugged in."""
+        mode = text_of(self.settings, "retriever")
+        if mode != "auto":
+            return mode
+        return "lexical" if self.retriever is self.store else "hybrid"
+
+    @property
     def expanders(self) -> tuple[Expander, ...]:
         """What adds to each question, opened once."""
         with self._lock:
@@ -159,6 +167,7 @@ def facts(library: Library) -> dict[str, object]:
     """Return what an index says of itself, and what would answer from it."""
     from quoth.models import shipped
     from quoth.reading.profiles import PROFILES
+    from quoth.retrieve.dense import has_vectors, held_vectors
 
     about = getattr(library.store, "info", None)
     told: dict[str, object] = dict(about()) if about is not None else {}
@@ -166,6 +175,9 @@ def facts(library: Library) -> dict[str, object]:
     reader = text_of(library.settings, "reader")
     told["profile"] = profile
     told["reader"] = PROFILES[profile].reader if reader == "auto" else reader
+    if has_vectors(library.address.place):
+        told["vectors"] = held_vectors(library.address.place)[0]
+    told["retriever"] = library.finds_by
     card = shipped().get(str(told["reader"]))
     if card is not None:
         told["reader_language"] = "English"
@@ -177,6 +189,7 @@ def examine(address: Address, *, verify: bool) -> tuple[list[str], list[str]]:
     """Return what is wrong with an index and its models, and what is worth knowing."""
     from quoth.indexing import KnowsSources, stale
     from quoth.models import check_shipped
+    from quoth.retrieve.dense import has_vectors, held_vectors
 
     problems: list[str] = list(check_shipped())
     remarks: list[str] = []
@@ -187,6 +200,8 @@ def examine(address: Address, *, verify: bool) -> tuple[list[str], list[str]]:
             facts(library)  # it answers, or that is the error
             return problems, ["This index is not ours: there is nothing more to check."]
         problems += check(full=verify)
+        if has_vectors(address.place):
+            problems += held_vectors(address.place, full=verify)[1]
         store = writable(library.store)
         ids = [entry.id for entry in store.entries()]
         if hasattr(store, "source_of"):

@@ -8,6 +8,7 @@ import typer
 
 from quoth.cli.output import IndexOption, Json, Quiet, counted, emit, note, progress, say, table
 from quoth.errors import InputError
+from quoth.settings import number_of
 
 if TYPE_CHECKING:
     from quoth.assemble import Library
@@ -17,6 +18,9 @@ Where = Annotated[
     str, typer.Option("--where", help='Conditions: "folder:contracts date>=2024 author:Smith".')
 ]
 SHOWN = 3
+HITS = 10
+"""What `search` shows where nobody says how many; `ask` takes more, of which it reads some."""
+
 NARROWED = "--where compares whole values; `quoth show ID` lists a document's."
 
 
@@ -205,7 +209,9 @@ def _short(text: str, width: int) -> str:
 
 def search(
     question: Annotated[str, typer.Argument(help="Words or a question.")],
-    k: Annotated[int, typer.Option("-k", "--k", help="How many hits.", min=1, max=10_000)] = 10,
+    k: Annotated[
+        int | None, typer.Option("-k", "--k", help="How many hits (else 10, or the setting k).")
+    ] = None,
     retriever: Annotated[
         str | None, typer.Option(help="auto, lexical, dense, hybrid, or one plugged in.")
     ] = None,
@@ -217,7 +223,8 @@ def search(
 ) -> None:
     """Find passages, without reading them: hits, what matched, and what expansion added.
 
-    Exits with 1 where nothing is found.
+    Exits with 1 where nothing is found. With vectors every passage matches to some degree, so that only a filter, or an
+    empty index, leaves nothing: `--retriever lexical` finds what holds a word of the question.
 
     Example:
 
@@ -226,11 +233,14 @@ def search(
     from quoth import assemble
     from quoth.schema import scored_json
 
-    options = {"retriever": retriever, "expand": expand}
+    options = {"k": k, "retriever": retriever, "expand": expand}
     with assemble.open_library(index, **{n: v for n, v in options.items() if v is not None}) as library:
-        query, hits = library.find(question, k=k, where=where)
+        wanted = HITS if library.settings["k"].origin == "default" else number_of(library.settings, "k")
+        query, hits = library.find(question, k=wanted, where=where)
+        found_by = library.finds_by
         matched = [library.matched(query, hit.item) for hit in hits]
         places = _places(library, [hit.item for hit in hits])
+    notes: Sequence[str] = getattr(hits, "notes", ())
     clauses: list[Phrase | Term] = []
     clauses += query.phrases
     clauses += query.terms
@@ -242,7 +252,16 @@ def search(
             for hit, words, (source, place) in zip(hits, matched, places, strict=True)
         ]  # fmt: skip
         added = [{"text": c.text, "weight": c.weight, "origin": c.origin} for c in clauses]
-        emit("search/1", {"question": question, "hits": found, "expansion": added})
+        emit(
+            "search/1",
+            {
+                "question": question,
+                "retriever": found_by,
+                "hits": found,
+                "expansion": added,
+                "notes": list(notes),
+            },
+        )
     else:
         for clause in clauses:
             note(f"added: {clause.text} x{clause.weight:g} ({clause.origin})", quiet=quiet)
@@ -250,6 +269,8 @@ def search(
             where = _named(source or hit.item.title or hit.item.document_id, place)
             say(f"{hit.score:8.3f}  {where}  [{', '.join(words)}]")
             say(f"          {_short(hit.item.text, 100)}")
+        for remark in notes:
+            note(f"note: {remark}", quiet=quiet)
     if not hits:
         note(f"Nothing found. {NARROWED}" if where else "Nothing found.", quiet=quiet)
         raise typer.Exit(1)

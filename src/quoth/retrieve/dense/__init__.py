@@ -8,6 +8,7 @@ from quoth.retrieve.dense.opening import (
     encoder_name,
     fusion_of,
     has_vectors,
+    held_vectors,
     open_vectors,
     sync,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "encoder_name",
     "fusion_of",
     "has_vectors",
+    "held_vectors",
     "key_of",
     "open_vectors",
     "passage_text",

@@ -4,12 +4,13 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from quoth import text
-from quoth.errors import InputError, MissingExtraError
+from quoth.errors import IndexUnusableError, InputError, MissingExtraError
 from quoth.protocols import Encoder, Retriever, Store
 from quoth.retrieve.dense.retriever import DenseRetriever, HybridRetriever, RescoringRetriever
 from quoth.retrieve.dense.vectors import Progress, SyncReport, Vectors
@@ -51,6 +52,20 @@ def encoder_name(setting: str) -> str | None:
 def has_vectors(place: Place) -> bool:
     """Return whether any encoder's vectors lie beside an index; loads nothing."""
     return any(place.vectors().glob(f"{_PREFIX}*/rows.sqlite"))
+
+
+def held_vectors(place: Place, *, full: bool = False) -> tuple[dict[str, int], list[str]]:
+    """Return how many vectors of each encoder lie beside an index, and what is wrong with them (*full*: all read)."""
+    counts: dict[str, int] = {}
+    problems: list[str] = []
+    for table in sorted(place.vectors().glob(f"{_PREFIX}*/rows.sqlite")):
+        try:
+            with closing(Vectors.at(table.parent)) as vectors:
+                counts[table.parent.name.removeprefix(_PREFIX)] = len(vectors)
+                problems += vectors.problems(full=full)
+        except IndexUnusableError as problem:
+            problems.append(f"{problem.message} {problem.hint}")
+    return counts, problems
 
 
 def open_vectors(place: Place, encoder: Encoder) -> Vectors:

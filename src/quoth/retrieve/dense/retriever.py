@@ -84,7 +84,8 @@ class HybridRetriever:
             others = {_place(key): key for key in near if key not in held}
             hits = self._hits(now, fuse(lexical, valid, replace(self._fusion, depth=depth)), held, others, k)
         lacking = sum(c is None for c in cosines)
-        return Found(hits, [f"{lacking} of {len(words)} passages have no vector yet."] if lacking else [])
+        said = f"{lacking} of the {len(words)} passages found by words have no vector yet; `quoth index` makes them."
+        return Found(hits, [said] if lacking else [])
 
     def _hits(
         self,

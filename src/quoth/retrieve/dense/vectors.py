@@ -10,7 +10,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -78,6 +78,16 @@ class Vectors:
         except (sqlite3.DatabaseError, OSError) as problem:
             raise _unusable(folder, f"cannot be opened: {problem}") from problem
 
+    @classmethod
+    def at(cls, folder: Path) -> "Vectors":
+        """Open what is in *folder*, whichever encoder's it is. Raise ``IndexUnusableError`` where that is nothing."""
+        try:
+            with closing(open_table(folder)) as rows:
+                about = dict(rows.execute("SELECT name, value FROM about"))
+            return cls(folder, encoder=about["encoder"], dimension=int(about["dimension"]))
+        except (sqlite3.DatabaseError, OSError, KeyError, ValueError) as problem:
+            raise _unusable(folder, f"cannot be opened: {problem}") from problem
+
     def _introduce(self) -> None:
         expected = {"format": str(FORMAT), "encoder": self._encoder, "dimension": str(self.dimension)}
         found = self._about()
@@ -143,8 +153,8 @@ class Vectors:
             with self._transaction():
                 self._rows.executemany("DELETE FROM rows WHERE row = ?", [(row,) for row in (*lost, *broken)])
 
-    def _lost(self) -> tuple[list[int], list[int]]:
-        """Return the rows of the table that lie beyond the file, and those that hold no vector."""
+    def _lost(self, *, full: bool = True) -> tuple[list[int], list[int]]:
+        """Return the rows of the table that lie beyond the file, and (where *full*) those that hold no vector."""
         import numpy as np
 
         with self._lock:
@@ -152,7 +162,7 @@ class Vectors:
                 [row for (row,) in self._rows.execute("SELECT row FROM rows ORDER BY row")], np.int64
             )
         whole = self._whole()
-        there = rows[rows < whole]
+        there = rows[rows < whole] if full else rows[:0]
         broken: list[int] = []
         for begin in range(0, len(there), SLICE):
             part = there[begin : begin + SLICE]
@@ -161,9 +171,9 @@ class Vectors:
             broken += part[~(np.isfinite(sizes) & (sizes > 0))].tolist()
         return rows[rows >= whole].tolist(), broken
 
-    def problems(self) -> list[str]:
-        """Return what is wrong with the vectors, reading all of them; nothing, where all is well."""
-        lost, broken = self._lost()
+    def problems(self, *, full: bool = True) -> list[str]:
+        """Return what is wrong with the vectors (*full*: having read all of them); nothing, where all is well."""
+        lost, broken = self._lost(full=full)
         said = ((lost, f"are not in {self._file.name}, which was cut off"), (broken, "are no numbers"))
         return [f"{self.folder.name}: {len(rows):,} vectors {what}." for rows, what in said if rows]
 
