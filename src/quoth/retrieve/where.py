@@ -7,12 +7,15 @@ from quoth.errors import InputError
 from quoth.types import Comparison, Filter
 
 _TERM = re.compile(
-    r'\s*(?P<key>[^\s:<>="]+)(?P<comparison>>=|<=|:|>|<)(?:"(?P<quoted>[^"]*)"|(?P<plain>[^\s"=][^\s"]*))(?=\s|$)'
+    r'\s*(?P<key>[^\s:<>="]+)(?P<comparison>>=|<=|:|>|<)(?:"(?P<quoted>[^"]*)"|(?P<plain>[^\s":<>=][^\s"]*))(?=\s|$)'
 )
 
 
 def parse_where(text: str) -> tuple[Filter, ...]:
-    """Return the conditions of *text*; all of them must hold. Raise ``InputError`` on what cannot be read."""
+    """Return the conditions of *text*; all of them must hold. Raise ``InputError`` on what cannot be read.
+
+    A value that begins with ``:``, ``<``, ``>`` or ``=`` needs quotes: without them it is a slip (``date>>2024``).
+    """
     filters: list[Filter] = []
     position = 0
     while text[position:].strip():
@@ -20,7 +23,8 @@ def parse_where(text: str) -> tuple[Filter, ...]:
         if match is None:
             raise InputError(
                 f"--where: {text[position:].strip()[:60]!r} is not a condition.",
-                hint='Write key:value, key>=value or key<value, with "quotes" around spaces.',
+                hint='Write key:value, key>=value or key<value, with "quotes" around a value that has spaces '
+                "or begins with a sign of comparison.",
             )
         comparison: Comparison = match["comparison"]  # type: ignore[assignment]  # the pattern allows no other
         value = match["quoted"] if match["quoted"] is not None else match["plain"]
