@@ -14,6 +14,7 @@ from quoth.assemble.library import (
 from quoth.assemble.measuring import documents_of, floors, index_documents, retriever_name, system_facts
 from quoth.assemble.parts import (
     FUSED,
+    check_encoder,
     free_vectors,
     load_calibration,
     make_pipeline,
@@ -39,6 +40,7 @@ __all__ = [
     "Library",
     "Settings",
     "address_of",
+    "check_encoder",
     "document_id_of",
     "documents_of",
     "examine",

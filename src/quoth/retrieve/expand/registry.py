@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from quoth.errors import InputError
+from quoth.errors import InputError, ModelError
 from quoth.protocols import Expander, Retriever
 from quoth.retrieve.expand.entities import EntityExpander, Recogniser, RuleRecogniser, SpacyRecogniser
 from quoth.retrieve.expand.gazetteer import IndexNames
@@ -70,10 +70,22 @@ def _vectors(parts: Parts, path: str) -> Expander:
 
 
 def _masked(parts: Parts, model: str) -> Expander:
+    from quoth.models import folder
     from quoth.models.masked import load_masked
 
     local = parts.path(model)
-    return parts.synonyms(MaskedSynonyms(load_masked(str(local) if local.is_dir() else model)))
+    try:
+        path = local if local.is_dir() else folder(model)
+    except ModelError as problem:
+        if problem.code != "model_missing" or local.exists():
+            raise
+        raise ModelError(
+            f"There is no masked language model {model!r}: no folder {local.absolute()}, and no Hugging Face "
+            "model of that name that was downloaded.",
+            hint="`quoth models pull NAME` downloads one from Hugging Face.",
+            code="model_missing",
+        ) from problem
+    return parts.synonyms(MaskedSynonyms(load_masked(str(path))))
 
 
 def _wordnet(parts: Parts, folder: str) -> Expander:
@@ -131,7 +143,7 @@ def _open(parts: Parts, asked: str) -> Expander:
     if row is None:
         known = ", ".join(f"{r.name}:{r.needs}" if r.needs else r.name for r in EXPANDERS.values())
         raise InputError(
-            f"There is no expander {asked!r}, and no file of that name.",
+            f"There is no expander {asked!r}, and no file {parts.path(asked).absolute()}.",
             hint=f"There are: {known}, and the file of a curated list.",
         )
     if bool(what) < (bool(row.needs) and not row.needs.startswith("[")) or (colon and not row.needs):
