@@ -20,7 +20,7 @@ MAPPINGS = {
         "headline": {"type": "text"},
         "content": {"properties": {"body": {"type": "text", "analyzer": "english"}}},
         "author": {"type": "text", "fields": {"raw": {"type": "keyword"}}},
-        "number": {"type": "keyword"},
+        "number": {"type": "keyword", "ignore_above": 30},
         "published": {"type": "date"},
         "link": {"type": "keyword", "index": False},
         "remark": {"type": "text"},
@@ -135,6 +135,49 @@ def test_an_id_can_be_a_field(theirs: str) -> None:
         index.document("n-9")
 
 
+def test_a_document_without_one_id_is_known_by_its_own(theirs: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Several values of the id's field, none, or one too long to be indexed are no id: ``_id`` is, and finds it."""
+    index = ExistingIndex.connect(theirs, fields=Fields("content.body", id="number"))
+    wire = Wire(Address.parse(theirs))
+    rows: list[tuple[str, object]] = [
+        ("a1", ["hen", "chick"]),
+        ("a2", None),
+        ("a3", "x" * 40),
+        ("a4", ["one"]),
+        ("hen", ["n-1", "hen"]),
+    ]
+    for id, number in rows:
+        body = {"content": {"body": f"A hoatzin, {id}."}, "number": number}
+        wire.write("PUT", f"/{wire.address.index}/_doc/{id}", body, params={"refresh": "true"})
+    found = [hit.item for hit in index.retrieve(Query("hoatzin"), k=9)]
+    assert sorted(p.document_id for p in found) == ["a1", "a2", "a3", "hen", "one"]
+    for passage in found:
+        assert index.document(passage.document_id).text == passage.text
+    assert index.document("n-1").text == LONG
+    assert not caplog.records
+    with pytest.raises(InputError, match="no document 'chick'"):
+        index.document("chick")
+    taken = {"content": {"body": "A hoatzin, again."}, "number": "a1"}
+    wire.write("PUT", f"/{wire.address.index}/_doc/b1", taken, params={"refresh": "true"})
+    found = [hit.item for hit in index.retrieve(Query("hoatzin"), k=9)]
+    assert sorted(p.document_id for p in found) == ["a1", "a2", "a3", "hen", "one"]
+    assert index.document("a1").text == "A hoatzin, again."
+    assert "left out, for its _id 'a1'" in caplog.text
+
+
+def test_an_id_can_be_a_number(theirs: str) -> None:
+    """A document without the number is known by its ``_id``, though that is no number."""
+    index = ExistingIndex.connect(theirs, fields=Fields("content.body", id="views"))
+    wire = Wire(Address.parse(theirs))
+    body = {"content": {"body": "An albatross without a number."}}
+    wire.write("PUT", f"/{wire.address.index}/_doc/none", body, params={"refresh": "true"})
+    found = {hit.item.document_id: hit.item.text for hit in index.retrieve(Query("albatross"), k=9)}
+    assert set(found) == {"12", "2", "none"}
+    assert all(index.document(id).text == text for id, text in found.items())
+    with pytest.raises(InputError, match="no document 'nothing'"):
+        index.document("nothing")
+
+
 def test_dates_are_compared_as_the_engine_compares_them(theirs: str) -> None:
     """Ranges on a typed field are the engine's own; a key that is not mapped is a mistake."""
     index = open_index(theirs + FIELDS)
@@ -224,7 +267,7 @@ def test_a_key_on_plain_text_is_refused_only_as_a_filter(theirs: str) -> None:
     (hit, *_) = index.retrieve(Query("wingspan of the albatross"), k=1)
     assert index.document(hit.item.document_id).metadata == {"raw": "Read twice."}
     assert index.info()["documents"] == 4
-    with pytest.raises(InputError, match="'remark'.*cannot be compared") as problem:
+    with pytest.raises(InputError, match=r"'remark'.*cannot be compared") as problem:
         index.retrieve(Query("albatross", filters=(Filter("raw", ":", "Read twice."),)), k=1)
     assert (
         "keyword, date, number and boolean fields, and on text with a keyword sub-field" in problem.value.hint

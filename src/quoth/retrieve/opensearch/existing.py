@@ -1,6 +1,8 @@
 """Anybody's index of whole documents, read as it is: fields are mapped, nothing is written."""
 
 import hashlib
+import logging
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +16,12 @@ from quoth.retrieve.opensearch.queries import Plan, clauses, foreign_condition, 
 from quoth.retrieve.opensearch.wire import ASKING, Rejected, Wire, check_product
 from quoth.types import Document, Filter, Passage, Query
 
+log = logging.getLogger(__name__)
+
 MAX_K = 1_000
+NAMESAKES = 1_000
+"""Documents that are looked through for those with one of some ids: several values of a field may hold the id."""
+
 TITLE_WEIGHT = 0.4
 """The title's clause beside the text's, which does not hold the title here."""
 
@@ -51,7 +58,8 @@ class ExistingIndex:
     Hits are whole documents (a passage from 0 to the end); what reads them cuts them. Words are
     matched with the index's own analyzer. Ties are in order of document id among what is
     returned; which of several equal documents make the last places is the engine's choice
-    where the id is ``_id``. Safe to share between threads.
+    where the id is ``_id``. Where the id is a field, a document without a value of it, or with
+    several, is known by its ``_id``. Safe to share between threads.
     """
 
     def __init__(self, wire: Wire, fields: Fields) -> None:
@@ -65,6 +73,7 @@ class ExistingIndex:
         for name in fields.metadata.values():
             check_there(mapped, name, self._index)
         self._id = fields.id if fields.id == "_id" else exact(mapped, fields.id, self._index)
+        self._longest = int(mapped.get(self._id, {}).get("ignore_above", sys.maxsize))
         names = (fields.text, fields.title, fields.source, *fields.metadata.values())
         self._wanted = sorted({n for n in names if n} | ({fields.id} - {"_id"}))
 
@@ -94,17 +103,22 @@ class ExistingIndex:
         except Rejected:
             self._check_filters(query.filters)
             raise
-        return hits_of({**reply, "hits": {"hits": [_flat(h) for h in _hits(reply)]}}, self._passage)
+        return hits_of(
+            {**reply, "hits": {"hits": self._known([_flat(h) for h in _hits(reply)])}}, self._passage
+        )
 
     def document(self, id: str) -> Document:
         """Return the document with this *id*, whole. Raise ``InputError`` for an unknown id."""
-        term: Json = {"ids": {"values": [id]}} if self._id == "_id" else {"term": {self._id: id}}
-        found = _hits(
-            self._search({"query": {"bool": {"filter": [term]}}, "size": 1, "_source": self._wanted})
-        )
-        if not found:
-            raise InputError(f"There is no document {id!r} in {self._index!r}.", code="unknown_document")
-        row = _flat(found[0])["_source"]
+        rows = self._owners([id], self._wanted)
+        if not rows and self._id != "_id":
+            rows = [row for row in self._rows({"ids": {"values": [id]}}, self._wanted) if not self._own(row)]
+        if not rows:
+            raise InputError(
+                f"There is no document {id!r} in {self._index!r}.",
+                hint="The id of a hit is one; `quoth search` shows hits.",
+                code="unknown_document",
+            )
+        row = rows[0]
         text = self._value(row, self._fields.text)
         return Document(
             id=id,
@@ -132,7 +146,7 @@ class ExistingIndex:
         self._wire.close()
 
     def _condition(self, filter: Filter) -> Json:
-        """Return *filter* on the field of its key. Raise ``InputError`` where none is mapped, or one that cannot serve."""
+        """Return *filter* on its key's field. Raise ``InputError`` where none is mapped, or one that cannot serve."""
         name = self._fields.metadata.get(filter.key)
         names = (
             self._fields.metadata if name is None else {filter.key: exact(self._mapped, name, self._index)}
@@ -157,9 +171,40 @@ class ExistingIndex:
 
     def _passage(self, row: Json) -> Passage:
         text = self._value(row, self._fields.text)
-        return Passage(
-            self._value(row, self._fields.id), 0, len(text), text, self._value(row, self._fields.title)
-        )
+        return Passage(self._name(row), 0, len(text), text, self._value(row, self._fields.title))
+
+    def _own(self, row: Json) -> str:
+        """Return the one value of the id's field; empty where there is none, or are several, or it is not indexed."""
+        value = _at(row, self._fields.id)
+        if isinstance(value, list) and len(value) == 1:
+            (value,) = value
+        name = "" if isinstance(value, list | Mapping) else _text(value)
+        return name if len(name) <= self._longest else ""
+
+    def _name(self, row: Json) -> str:
+        """Return the document's id: the one value of the id's field, else ``_id``."""
+        return self._own(row) or str(row["_id"])
+
+    def _owners(self, ids: Sequence[str], fields: Sequence[str]) -> list[Json]:
+        """Return these *fields* of the documents whose ids these are by the id's field, where it can hold them."""
+        query: Json = {"ids": {"values": ids}} if self._id == "_id" else {"terms": {self._id: ids}}
+        try:
+            rows = self._rows(query, fields)
+        except Rejected:
+            return [row for id in ids for row in self._owners([id], fields)] if len(ids) > 1 else []
+        return [row for row in rows if self._own(row) in ids]
+
+    def _rows(self, query: Json, fields: Sequence[str]) -> list[Json]:
+        body = {"query": {"bool": {"filter": [query]}}, "size": NAMESAKES, "_source": list(fields)}
+        return [_flat(hit)["_source"] for hit in _hits(self._search(body))]
+
+    def _known(self, hits: list[Json]) -> list[Json]:
+        """Return *hits* without those known by their ``_id`` where that is, by the id's field, another document's."""
+        strays = [str(h["_source"]["_id"]) for h in hits if not self._own(h["_source"])]
+        taken = {self._own(row) for row in self._owners(strays, [self._fields.id])} if strays else set()
+        for id in sorted(taken):
+            log.warning("%s: a hit is left out, for its _id %r is another document's id.", self._index, id)
+        return [h for h in hits if self._own(h["_source"]) or str(h["_source"]["_id"]) not in taken]
 
     def _value(self, row: Json, name: str) -> str:
         return _text(_at(row, name)) if name else ""
