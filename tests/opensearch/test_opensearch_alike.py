@@ -9,7 +9,7 @@ import pytest
 from quoth.indexing import UpdateOptions, update
 from quoth.retrieve.opensearch import OpenSearchStore
 from quoth.retrieve.store import Index
-from quoth.types import Document, Query, Source
+from quoth.types import Document, Phrase, Query, Source, Term
 
 pytestmark = pytest.mark.server
 
@@ -100,3 +100,30 @@ def test_both_engines_list_the_same(both: tuple[OpenSearchStore, Index]) -> None
     assert cluster.document("d03") == embedded.document("d03")
     assert cluster.source_of("d03") == embedded.source_of("d03")
     assert cluster.setting("name") == embedded.setting("name")
+
+
+@pytest.mark.parametrize("analyzer", ["english", "standard"])
+def test_what_is_shown_as_matched_is_what_was_searched(index: str, tmp_path: Path, analyzer: str) -> None:
+    """Terms and phrases are as the analyzer searched them, without its stop words: those of the embedded index."""
+    body = "The crane has wide wings. It soars in the wide, wide sky; \u9db4\u306e\u7ffc."
+    other = Document("e", "How wide are the wings of a hen?", title="Hens")
+    batch = [(Source("d.txt", "1"), [Document("d", body, title="Crane"), other])]
+    query = Query(
+        "How wide are the wings of a crane?",
+        phrases=(Phrase("wide: sky"),),
+        terms=(Term("soaring", 0.5), Term("goose", 0.5)),
+    )
+    embedded = Index.create(tmp_path / "index", analyzer=analyzer)
+    with embedded, OpenSearchStore.connect(index, create=True, analyzer=analyzer) as store:
+        for held in (embedded, store):
+            held.put(batch)
+        store.put(batch)
+        (passage,) = (hit.item for hit in store.retrieve(query, k=2) if hit.item.document_id == "d")
+        found = store.matched(query, passage)
+        assert set(found) == set(embedded.matched(query, passage))
+        stems = {"crane", "wide", "wing", "soar", "wide sky"}
+        assert set(found) == (
+            stems if analyzer == "english" else {"crane", "wide", "wings", "the", "wide sky"}
+        )
+        assert store.matched(Query("penguins"), passage) == ()
+        assert store.matched(Query("wide hen"), passage) == ("wide",)

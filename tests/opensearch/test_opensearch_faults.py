@@ -12,6 +12,7 @@ from opensearch_fake import GOOD_SHARDS, HIT, LEDGER, META, RESET, Fake, Reply, 
 
 from quoth.errors import BackendError, BusyError, IndexUnusableError, InputError, QuothError
 from quoth.retrieve.opensearch import Address, ExistingIndex, Fields, OpenSearchStore
+from quoth.retrieve.opensearch.hits import matched_of
 from quoth.retrieve.opensearch.wire import Patience, Wire, check_product
 from quoth.types import Document, Query, Source
 
@@ -474,8 +475,9 @@ def test_an_existing_index_names_the_fields_it_has(fake: Fake) -> None:
         ExistingIndex(wire_to(fake), Fields(text="text"))
     with pytest.raises(InputError, match=r"'number'.*type keyword.*body, title"):
         ExistingIndex(wire_to(fake), Fields(text="number"))
+    assert ExistingIndex(wire_to(fake), Fields(text="body", metadata={"t": "title"}))
     with pytest.raises(InputError, match=r"'title'.*cannot be compared.*number"):
-        ExistingIndex(wire_to(fake), Fields(text="body", metadata={"kind": "title"}))
+        ExistingIndex(wire_to(fake), Fields(text="body", id="title"))
 
 
 def test_shards_that_are_not_mentioned_are_no_failure(fake: Fake) -> None:
@@ -484,3 +486,28 @@ def test_shards_that_are_not_mentioned_are_no_failure(fake: Fake) -> None:
     hits = store_on(fake).retrieve(BIRDS, k=1)
     assert not hits.partial
     assert GOOD_SHARDS["failed"] == hits.shards.failed == 0
+
+
+def test_explanations_are_read_whatever_they_are_of() -> None:
+    """Terms, words that stand for each other and phrases with gaps are told; the rest of a tree is passed over."""
+
+    def node(value: float, what: str, *details: object) -> dict[str, object]:
+        return {"value": value, "description": what, "details": list(details)}
+
+    tree = node(
+        9.0,
+        "sum of:",
+        node(
+            1.0,
+            "weight(words:wide in 3) [PerFieldSimilarity], result of:",
+            node(5.0, "weight(words:no in 1)"),
+        ),
+        node(3.0, 'weight(words:"wing ? crane"~2 in 3) [PerFieldSimilarity], result of:'),
+        node(2.0, "weight(Synonym(words:big words:large^0.5) in 3) [PerFieldSimilarity], result of:"),
+        node(
+            0.5, "max of:", node(4.0, "weight(title:a:b in 3)"), node(0.1, "weight(title:wide in 3)"), "odd"
+        ),
+    )
+    found = matched_of({"hits": {"hits": [{"_explanation": tree}]}})
+    assert found == ("a:b", "wing _ crane", "big", "large", "wide")
+    assert matched_of({"hits": {"hits": []}}) == matched_of({"hits": {"hits": [{}]}}) == ()

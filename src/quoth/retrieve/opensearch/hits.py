@@ -1,5 +1,6 @@
 """What a search reply says, checked before it is believed."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -7,6 +8,12 @@ from typing import Any
 from quoth.errors import BackendError
 from quoth.retrieve.opensearch.layout import Json
 from quoth.types import Passage, Scored
+
+_WEIGHT = re.compile(r"weight\((?P<what>.+) in \d+\)", re.DOTALL)
+_SYNONYMS = re.compile(r"Synonym\((?P<terms>.+)\)")
+_BOOST = re.compile(r"\^[\d.]+(?=\s|$)")
+_SHOWN = re.compile(r'[^\s:()]+:(?:"(?P<phrase>.+)"(?:~\d+)?|(?P<term>.+))', re.DOTALL)
+"""What the engine says of a term, of words that stand for each other, and of a phrase, where it explains a score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +84,26 @@ def hits_of(reply: Json, passage: Callable[[Json], Passage]) -> Hits:
     scored.sort(key=lambda s: (-s.score, s.item.document_id, s.item.start))
     shards = shards_of(reply)
     return Hits(scored, partial=bool(shards.failed or reply.get("timed_out")), shards=shards)
+
+
+def matched_of(reply: Json) -> tuple[str, ...]:
+    """Return the terms and phrases that the explained first hit of a reply matched, the most telling first."""
+    found: dict[str, float] = {}
+    waiting = [hit.get("_explanation") for hit in reply.get("hits", {}).get("hits", [])[:1]]
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, Mapping):
+            continue
+        weight = _WEIGHT.match(str(node.get("description", "")))
+        if weight is None:
+            waiting += node.get("details") or []
+            continue
+        synonyms = _SYNONYMS.fullmatch(weight["what"])
+        for part in _BOOST.sub("", synonyms["terms"]).split() if synonyms else [weight["what"]]:
+            if shown := _SHOWN.fullmatch(part):
+                name = shown["term"] or " ".join("_" if w == "?" else w for w in shown["phrase"].split())
+                found[name] = max(found.get(name, 0.0), float(node.get("value", 0.0)))
+    return tuple(sorted(found, key=lambda shown: (-found[shown], shown)))
 
 
 def rows_of(reply: Json) -> list[Json]:

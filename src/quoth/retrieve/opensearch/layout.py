@@ -264,6 +264,11 @@ def passage_rows(document: Document, path: str, mark: str, *, split: str) -> Ite
         )
 
 
+def passage_from(row: Json) -> Passage:
+    """Return the passage that a record holds."""
+    return Passage(unpack(row["document_id"]), row["start"], row["end"], row["text"], unpack(row["title"]))
+
+
 def pieces(document: Document, *, split: str) -> Sequence[Passage]:
     """Return what is indexed of *document*."""
     if split == "document":

@@ -11,7 +11,7 @@ from quoth.errors import InputError
 from quoth.retrieve.opensearch import admin, layout
 from quoth.retrieve.opensearch.address import Address
 from quoth.retrieve.opensearch.bulk import Row, load
-from quoth.retrieve.opensearch.hits import Hits, check_shards, hits_of, rows_of
+from quoth.retrieve.opensearch.hits import Hits, check_shards, hits_of, matched_of, rows_of
 from quoth.retrieve.opensearch.layout import Json
 from quoth.retrieve.opensearch.ledger import Ledger, State
 from quoth.retrieve.opensearch.queries import (
@@ -59,6 +59,7 @@ class OpenSearchStore:
         self._ledger = Ledger(wire, self._catalog)
         self._split = str(meta.get("split", "passage"))
         self._analyzer = str(meta.get("analyzer", "english"))
+        self._plan = Plan("words", "title", TITLE_WEIGHT, english=self._analyzer == "english", bare="words")
         self._progress = progress
         self._writing = threading.Lock()
 
@@ -101,8 +102,7 @@ class OpenSearchStore:
         """
         if k < 1:
             return Hits(())
-        plan = Plan("words", "title", TITLE_WEIGHT, english=self._analyzer == "english", bare="words")
-        scoring = clauses(query, plan)
+        scoring = clauses(query, self._plan)
         filters = [condition(f) for f in query.filters]
 
         def search(hidden: Iterable[str]) -> Json:
@@ -110,7 +110,18 @@ class OpenSearchStore:
             return self._search(self._passages, {**body, "sort": _ORDER, "_source": _FIELDS}, ranked=True)
 
         reply = self._ledger.reading(search)
-        return hits_of(reply, _passage)
+        return hits_of(reply, layout.passage_from)
+
+    def matched(self, query: Query, passage: Passage) -> tuple[str, ...]:
+        """Return the terms and phrases of *query* that *passage* holds, as searched, the most telling first."""
+        (place,) = places_queries([(passage.document_id, passage.start, passage.end)])
+        scoring = clauses(query, self._plan)
+
+        def search(hidden: Iterable[str]) -> Json:
+            body = search_body(scoring, k=1, filters=[{"bool": place}], hidden=hidden, seconds=ASKING.read)
+            return self._search(self._passages, {**body, "explain": True, "_source": False}, ranked=True)
+
+        return matched_of(self._ledger.reading(search))
 
     def document(self, id: str) -> Document:
         """Return the document with this *id*, whole. Raise ``InputError`` for an unknown id."""
@@ -125,7 +136,7 @@ class OpenSearchStore:
                 query = {"bool": {**some, "must_not": visible(hidden)}}
                 return self._search(self._passages, {"query": query, "size": MAX_K, "_source": _FIELDS})
 
-            for passage in map(_passage, rows_of(self._ledger.reading(search))):
+            for passage in map(layout.passage_from, rows_of(self._ledger.reading(search))):
                 found[passage.document_id, passage.start, passage.end] = passage
         return [found.get(place) for place in places]
 
@@ -346,11 +357,8 @@ class OpenSearchStore:
         return rows_of(self._ledger.reading(search))
 
     def _document_row(self, id: str, fields: list[str]) -> Json:
-        rows = self._rows(
-            [{"term": {"kind": "document"}}, {"term": {"document_id": layout.pack(id)}}],
-            size=1,
-            fields=fields,
-        )
+        terms = [{"term": {"kind": "document"}}, {"term": {"document_id": layout.pack(id)}}]
+        rows = self._rows(terms, size=1, fields=fields)
         if not rows:
             raise InputError(
                 f"There is no document {id!r}.", hint="`quoth list` shows them.", code="unknown_document"
@@ -359,9 +367,8 @@ class OpenSearchStore:
 
     def _listed(self, kind: str, order: Sequence[str], fields: Any) -> Iterator[Json]:
         def open_view(hidden: Iterable[str]) -> tuple[str, frozenset[str]]:
-            reply = self._wire.write(
-                "POST", f"/{self._catalog}/_search/point_in_time", params={"keep_alive": "5m"}
-            )
+            path = f"/{self._catalog}/_search/point_in_time"
+            reply = self._wire.write("POST", path, params={"keep_alive": "5m"})
             return str(reply["pit_id"]), frozenset(hidden)
 
         view, hidden = self._ledger.reading(open_view)
@@ -391,8 +398,3 @@ class OpenSearchStore:
 
     def _setting_path(self, name: str) -> str:
         return f"/{self._catalog}/_doc/setting-{name.encode().hex()}"
-
-
-def _passage(row: Json) -> Passage:
-    id, title = layout.unpack(row["document_id"]), layout.unpack(row["title"])
-    return Passage(id, row["start"], row["end"], row["text"], title)
