@@ -115,7 +115,7 @@ class ExistingIndex:
         if not rows:
             raise InputError(
                 f"There is no document {id!r} in {self._index!r}.",
-                hint="The id of a hit is one; `quoth search` shows hits.",
+                hint="`quoth search QUESTION --json` shows the ids of what it finds.",
                 code="unknown_document",
             )
         row = rows[0]
