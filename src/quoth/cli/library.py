@@ -158,9 +158,11 @@ def doctor(
     if problems:
         if as_json:
             raise typer.Exit(1)
-        raise CheckError(
-            f"{len(problems)} found.", hint="`quoth rebuild` makes the search index again from the catalog."
+        ours = (
+            "`quoth rebuild` makes the search index again from the catalog, `quoth index PATH` the vectors."
         )
+        theirs = "`quoth index PATH` brings it up to date."
+        raise CheckError(f"{len(problems)} found.", hint=ours if address.kind == "folder" else theirs)
 
 
 def rebuild(
