@@ -9,6 +9,7 @@ import pytest
 
 from quoth import settings
 from quoth.errors import InputError
+from quoth.models import masking as learning
 from quoth.reproduce import Inputs, masking, recipe
 from quoth.reproduce.corpus import DEV, TRAIN
 from quoth.reproduce.expansion import open_sources
@@ -55,10 +56,10 @@ def body(tmp_path: Path) -> Path:
 @pytest.fixture
 def at(tmp_path: Path, body: Path, monkeypatch: pytest.MonkeyPatch) -> Inputs:
     """Return inputs over two small halves of SQuAD, whose paragraphs all say the same of some town."""
-    monkeypatch.setattr(masking, "LENGTH", 20)
-    monkeypatch.setattr(masking, "BATCH", 4)
-    monkeypatch.setattr(masking, "LAYERS_RATE", 3e-3)
-    monkeypatch.setattr(masking, "HEAD_RATE", 3e-3)
+    monkeypatch.setattr(learning, "LENGTH", 20)
+    monkeypatch.setattr(learning, "BATCH", 4)
+    monkeypatch.setattr(learning, "LAYERS_RATE", 3e-3)
+    monkeypatch.setattr(learning, "HEAD_RATE", 3e-3)
     data = tmp_path / "data"
     (data / "squad").mkdir(parents=True)
     drawn = random.Random(0)
