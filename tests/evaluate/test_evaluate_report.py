@@ -145,6 +145,21 @@ def test_points_lie_inside_the_picture_in_the_right_order() -> None:
     assert all(0 <= x <= width and 0 <= y <= height for x, y in dots)
 
 
+def test_a_seventh_line_is_told_from_the_first() -> None:
+    """There are six colours: who shares one is dashed, in the picture and in the legend."""
+    lines = tuple(Series(f"s{n}", (1.0, 2.0), (float(n), float(n) + 1)) for n in range(8))
+    drawn = svg(Plot("p", "t", "line", "x", "y", lines))
+    assert drawn.count('stroke-dasharray="6 4"') == 4
+    assert drawn.count('class="q-line q-s0"') == 3
+
+
+def test_ticks_say_how_far_apart_they_are() -> None:
+    """Steps of 0.025 are written out, so that evenly spaced ticks look it."""
+    plot = Plot("p", "t", "line", "x", "y", (Series("s", (1.0, 2.0), (0.87, 0.99)),), y_range=(0.865, 1.0))
+    texts = {e.text for e in ElementTree.fromstring(svg(plot)).iter(f"{SVG}text")}
+    assert {"0.875", "0.900", "0.925"} <= texts
+
+
 def test_a_logarithmic_plot_gives_each_decade_the_same_room() -> None:
     """Ten, a hundred and a thousand stand evenly, with a tick at each; a point at zero has no place."""
     points = Series("s", (0.0, 10.0, 100.0, 1000.0), (5.0, 0.1, 1.0, 10.0))

@@ -207,6 +207,7 @@ PAGE_CSS = (
     "border-bottom:1.5px solid var(--line)}"
     "td,th{padding:7px 12px 7px 0;white-space:nowrap}td{border-bottom:1px solid var(--line)}"
     "td:last-child:not(.num){white-space:normal;min-width:18em}"
+    ".num+td,.num+th:not(.num){padding-left:16px}"
     "tbody tr:last-child td{border-bottom:0}"
     "tbody tr:hover td{background:color-mix(in srgb,var(--accent) 6%,transparent)}"
     ".num{text-align:right;padding-left:8px;padding-right:4px}"

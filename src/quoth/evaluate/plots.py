@@ -79,6 +79,9 @@ class Axis:
             return f"{value:,.0f}" if value >= 1 else f"{value:g}"
         step = self.ticks[1] - self.ticks[0] if len(self.ticks) > 1 else 1.0
         digits = max(0, -floor(log10(step) + 1e-9)) if step > 0 else 0
+        digits += (
+            abs(round(step, digits) - step) > step / 100
+        )  # steps of 0.025 take a digit more than of 0.02
         return _minus(f"{value:,.{digits}f}")
 
 
@@ -208,7 +211,7 @@ def _line(series: Series, index: int, x: Axis, y: Axis) -> str:
         up = " ".join(f"{x(series.x[i]):.1f},{y(series.high[i]):.1f}" for i in points)
         down = " ".join(f"{x(series.x[i]):.1f},{y(series.low[i]):.1f}" for i in reversed(points))
         out.append(f'<polygon class="q-band q-f{index % 6}" points="{up} {down}"/>')
-    out.append(f'<path class="q-line q-s{index % 6}" d="{path}"/>')
+    out.append(f'<path class="q-line q-s{index % 6}"{_dashes(index)} d="{path}"/>')
     dots = len(points) <= 30
     step = 1 if dots else len(points) // 60 + 1
     for k in range(0, len(points), step):
@@ -223,6 +226,11 @@ def _line(series: Series, index: int, x: Axis, y: Axis) -> str:
             f'<circle class="{kind}" cx="{a:.1f}" cy="{b:.1f}" r="{radius}"><title>{escape(said)}</title></circle>'
         )
     return "".join(out)
+
+
+def _dashes(index: int) -> str:
+    """Return what tells a line from the one whose colour it has: there are six."""
+    return ' stroke-dasharray="6 4"' if index >= len(COLOURS) else ""
 
 
 def _reliability(series: Series, x: Axis, y: Axis) -> str:
@@ -341,7 +349,11 @@ def _legend(plot: Plot) -> tuple[str, int]:
         width = 40 + 6.6 * len(series.label)
         if x and x + width > WIDTH:
             x, y = 0.0, y + 20
-        out.append(f'<rect class="q-f{i % 6}" x="{x:.1f}" y="{y - 7:.1f}" width="14" height="6" rx="2"/>')
+        mark = f'<rect class="q-f{i % 6}" x="{x:.1f}" y="{y - 7:.1f}" width="14" height="6" rx="2"/>'
+        if i >= len(COLOURS):
+            line = f'x1="{x:.1f}" x2="{x + 14:.1f}" y1="{y - 4:.1f}" y2="{y - 4:.1f}"'
+            mark = f'<line class="q-line q-s{i % 6}"{_dashes(i)} {line}/>'
+        out.append(mark)
         out.append(f'<text class="q-key" x="{x + 20:.1f}" y="{y:.1f}">{escape(series.label)}</text>')
         x += width
     return "".join(out), int(y) + 12

@@ -36,7 +36,8 @@ def _line(plot: Plot, axes: Any) -> None:
     for i, s in enumerate(plot.series):
         colour = COLOURS[i % len(COLOURS)]
         marker = "o" if len(s.x) <= 30 else ""
-        axes.plot(s.x, s.y, color=colour, label=s.label, marker=marker, markersize=4, linewidth=1.8)
+        style = "-" if i < len(COLOURS) else "--"  # the second six are told from the first
+        axes.plot(s.x, s.y, style, color=colour, label=s.label, marker=marker, markersize=4, linewidth=1.8)
         if s.low and s.high:
             axes.fill_between(s.x, s.low, s.high, color=colour, alpha=0.15, linewidth=0)
     if plot.log:

@@ -32,7 +32,7 @@ def as_evaluation(recipe: Recipe, outcome: Outcome) -> Evaluation:
         questions=RunScores(recipe.name, (), {}),
         tables=(figures,),
         plots=tuple(_plot(chart) for chart in outcome.charts),
-        notes=(*(f"Differs: {d}." for d in outcome.differences), *outcome.examples),
+        notes=(*(f"Differs: {d.rstrip('.')}." for d in outcome.differences), *outcome.examples),
     )
 
 
