@@ -10,6 +10,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from time import monotonic
 from typing import Protocol
@@ -384,13 +385,8 @@ def _under(name: str, tops: Sequence[str]) -> bool:
 
 def _above(name: str, top: str) -> bool:
     """Return whether *top*, some folders above the root (``../..``), holds *name*."""
-    ups = len(top.split("/"))
-    mine = 0
-    for part in name.split("/"):
-        if part != "..":
-            break
-        mine += 1
-    return mine <= ups and not os.path.isabs(name)
+    mine = sum(1 for _ in takewhile("..".__eq__, name.split("/")))
+    return mine <= len(top.split("/")) and not os.path.isabs(name)
 
 
 def _collisions(names: Sequence[str]) -> Iterator[str]:

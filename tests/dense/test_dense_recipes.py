@@ -10,7 +10,7 @@ from dense_encoder import HashEncoder
 
 from quoth.evaluate.cases import Case
 from quoth.evaluate.retrieval import GoldPassage
-from quoth.reproduce import fusion, scale
+from quoth.reproduce import copies, fusion, scale
 from quoth.retrieve.dense import Place, open_vectors, sync
 from quoth.retrieve.fuse import Fusion, fit_linear
 from quoth.retrieve.store import Index
@@ -24,7 +24,7 @@ TEXTS = [
 
 def test_copies_are_the_same_for_everyone() -> None:
     """A size's texts begin a larger size's, and a copy differs from its original in a fifth of its words."""
-    small, large = list(scale.passages(TEXTS, 5)), list(scale.passages(TEXTS, 9))
+    small, large = list(copies.passages(TEXTS, 5)), list(copies.passages(TEXTS, 9))
     assert small == large[:5]
     assert small[:2] == TEXTS
     one, other = TEXTS[0][1].split(" "), large[2][1].split(" ")
@@ -34,12 +34,12 @@ def test_copies_are_the_same_for_everyone() -> None:
 
 def test_documents_hold_every_passage_once() -> None:
     """Passages come back out of the documents in order, whole, and no document mixes titles."""
-    made = list(scale.documents(TEXTS, 7, each=2))
+    made = list(copies.documents(TEXTS, 7, each=2))
     held = [(d.title, d.text[a:b]) for d in made for a, b in d.paragraphs]
-    assert held == list(scale.passages(TEXTS, 7))
+    assert held == list(copies.passages(TEXTS, 7))
     assert all(len(d.paragraphs) <= 2 for d in made)
-    assert sum(len(batch) for batch in scale.batches(TEXTS, 7)) == len(
-        {d.id for d in scale.documents(TEXTS, 7)}
+    assert sum(len(batch) for batch in copies.batches(TEXTS, 7)) == len(
+        {d.id for d in copies.documents(TEXTS, 7)}
     )
 
 

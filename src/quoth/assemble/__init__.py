@@ -14,7 +14,6 @@ from quoth.assemble.library import (
 from quoth.assemble.measuring import documents_of, floors, index_documents, retriever_name, system_facts
 from quoth.assemble.parts import (
     FUSED,
-    check_encoder,
     free_vectors,
     load_calibration,
     make_pipeline,
@@ -26,6 +25,7 @@ from quoth.assemble.parts import (
     open_store,
     open_whole_reader,
     reader_name,
+    require_encoder,
     sync_vectors,
     threshold_of,
     with_vectors,
@@ -40,7 +40,6 @@ __all__ = [
     "Library",
     "Settings",
     "address_of",
-    "check_encoder",
     "document_id_of",
     "documents_of",
     "examine",
@@ -62,6 +61,7 @@ __all__ = [
     "open_whole_reader",
     "read",
     "reader_name",
+    "require_encoder",
     "retriever_name",
     "settings_for",
     "sync_vectors",

@@ -111,7 +111,7 @@ def sync_vectors(
     return sync(store, encoder, place=address.place, progress=progress)
 
 
-def check_encoder(settings: Settings) -> None:
+def require_encoder(settings: Settings) -> None:
     """Raise ``ModelError`` where the setting ``vectors`` names an encoder that is not here; loads nothing."""
     from quoth.models.encoder import installed_encoders
     from quoth.retrieve.dense import encoder_name

@@ -71,7 +71,7 @@ def index(
     )
     updating = indexing.UpdateOptions(prune=prune, follow=follow, loading=loading)
     _check_exist(paths)
-    assemble.check_encoder(chosen)
+    assemble.require_encoder(chosen)
     store = assemble.open_store(address, chosen, create=True)
     try:
         _say_what_stays(store, address, {"analyzer": analyzer, "split": split}, quiet=quiet)

@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from quoth.datasets import load_cmuqa
-from quoth.errors import InputError
 from quoth.evaluate.retrieval import QueryTimes, query_times
+from quoth.reproduce.copies import BATCH, EXCHANGED, base_texts, batches
 from quoth.reproduce.corpus import load_corpus
 from quoth.reproduce.engines import index_address, server_address, without_server
 from quoth.reproduce.recipe import Chart, Curve, Inputs, Outcome, Recipe, Row
@@ -33,7 +32,7 @@ from quoth.retrieve.opensearch import Address, OpenSearchStore
 from quoth.retrieve.opensearch.admin import delete
 from quoth.retrieve.opensearch.wire import Wire
 from quoth.retrieve.store import Index
-from quoth.types import Document, Passage, Query, Source
+from quoth.types import Passage, Query
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,12 +47,9 @@ CHARTS = {"seconds": "Building an index", "MB": "Its size", "ms": "A question"}
 SIZES = (10_000, 100_000, 1_000_000)
 QUESTIONS = 300
 K = 20
-YEARS = ("S08", "S09", "S10")
-EXCHANGED = 0.2
 CENTRES, SPREAD, DIMENSION = 1_000, 0.9, 384
 AGREED = (10, 100)
 """Ten are read; a hundred are fused with the words' hits."""
-BATCH = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,80 +214,6 @@ def _server_rows(size: int, measured: tuple[Built, Queried]) -> Iterator[Row]:
     yield Row(f"{name}: query p95, ms", "", asked.times.p95_ms, how)
     yield Row(f"{name}: first query, ms", "", asked.first_ms, how)
     yield Row(f"{name}: heap in use while asking, MB", "", float(asked.peak), "the server's, all nodes")
-
-
-# -- texts
-
-
-def base_texts(inputs: Inputs) -> list[tuple[str, str]]:
-    """Return (title, paragraph) of all real text: SQuAD's paragraphs, then what CMU's articles hold."""
-    corpus = load_corpus(inputs)
-    texts = [(d.title, d.text[a:b]) for d in corpus.documents for a, b in d.paragraphs]
-    for year in YEARS:
-        try:
-            pairs = inputs.file(f"cmu-qa/{year}/question_answer_pairs.txt")
-        except InputError:
-            continue
-        for article in load_cmuqa(pairs).documents.values():
-            texts += [(article.title, p) for p in article.text.split("\n\n") if len(p.split()) >= 40]
-    return texts
-
-
-def passages(texts: Sequence[tuple[str, str]], size: int) -> Iterator[tuple[str, str]]:
-    """Yield *size* (title, text): the real ones, then copies with words exchanged for others of the corpus."""
-    yield from texts[:size]
-    words = [text.split(" ") for _, text in texts]
-    vocabulary = sorted({word for row in words for word in row})
-    for number in range(len(texts), size):
-        base = words[number % len(texts)]
-        drawn = np.random.default_rng(number)
-        count = max(1, int(len(base) * EXCHANGED))
-        row = list(base)
-        places = drawn.integers(0, len(base), count)
-        for place, word in zip(
-            places.tolist(), drawn.integers(0, len(vocabulary), count).tolist(), strict=True
-        ):
-            row[place] = vocabulary[word]
-        yield texts[number % len(texts)][0], " ".join(row)
-
-
-def documents(texts: Sequence[tuple[str, str]], size: int, *, each: int = 50) -> Iterator[Document]:
-    """Yield documents of *each* passages; their paragraphs are the passages."""
-    held: list[str] = []
-    title, number = "", 0
-
-    def made() -> Document:
-        spans, at = [], 0
-        for text in held:
-            spans.append((at, at + len(text)))
-            at += len(text) + 2
-        whole = "\n\n".join(held)
-        return Document(f"d{number:07}", whole, title=title, sha256=f"{number}", paragraphs=tuple(spans))
-
-    for one, text in passages(texts, size):
-        if held and (one != title or len(held) == each):
-            yield made()
-            held, number = [], number + 1
-        title = one
-        held.append(text)
-    if held:
-        yield made()
-
-
-def batches(
-    texts: Sequence[tuple[str, str]], size: int
-) -> Iterator[list[tuple[Source, tuple[Document, ...]]]]:
-    """Yield the documents as a store takes them, about ``BATCH`` passages at a time."""
-    batch: list[tuple[Source, tuple[Document, ...]]] = []
-    count = 0
-    for document in documents(texts, size):
-        batch.append((Source(document.id, document.sha256), (document,)))
-        count += len(document.paragraphs)
-        if count >= BATCH:
-            yield batch
-            batch, count = [], 0
-    if batch:
-        yield batch
 
 
 # -- the steps, each in a process of its own

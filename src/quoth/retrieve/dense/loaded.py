@@ -38,13 +38,16 @@ class Loaded:
         """Take the used rows, ascending, and their vectors, (rows, dimension)."""
         self.generation = generation
         self._table, self._rows, self._matrix = table, rows, matrix
+        self._owners: list[tuple[int, str]] | None = None
 
     def search(self, vector: "Floats", *, k: int, allowed: Container[str] | None) -> list[tuple[Key, float]]:
         """Return up to *k* (key, score), best first; among equal scores in order of key."""
         scores = finite(_products(self._matrix, np.asarray(vector, np.float32)))
         places = np.arange(len(self._rows))
         if allowed is not None:
-            may = [row for row, id in self._table.owners() if id in allowed]
+            if self._owners is None:  # read at the first filter, then known
+                self._owners = self._table.owners()
+            may = [row for row, id in self._owners if id in allowed]
             places = np.flatnonzero(np.isin(self._rows, np.array(may, np.int64)))
         best = places[_top(scores[places], k)]
         found = dict(zip(self._rows[best].tolist(), scores[best].tolist(), strict=True))
