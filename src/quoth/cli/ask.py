@@ -266,8 +266,8 @@ def search(
         for clause in clauses:
             note(f"added: {clause.text} x{clause.weight:g} ({clause.origin})", quiet=quiet)
         for hit, words, (source, place) in zip(hits, matched, places, strict=True):
-            where = _named(source or hit.item.title or hit.item.document_id, place)
-            say(f"{hit.score:8.3f}  {where}  [{', '.join(words)}]")
+            named = _named(source or hit.item.title or hit.item.document_id, place)
+            say(f"{hit.score:8.3f}  {named}  [{', '.join(words)}]")
             say(f"          {_short(hit.item.text, 100)}")
         for remark in notes:
             note(f"note: {remark}", quiet=quiet)
